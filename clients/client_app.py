@@ -1,22 +1,9 @@
 """The client app: what is asked of a site, what must be allowed for it, and how it is answered.
 
-    query.histogram -> record "histogram": {text}, where the run looks for cut points
-    query         -> record "schema": {text, hash}
-    query.report  -> record "receipt": {received}
-    query.moments -> record "moments": rows, means, sums of products of a DAG's families
-    query.scatter -> record "scatter": rows, sums of products of all columns
-    query.conditional -> record "conditional": counts, means, sums of products by configuration
-    query.counts  -> record "counts": the arrays of a FamilyAnswer
-    train         -> record "structures": the arrays of a StructureMessage
-    query.cut_keys -> record "keys", of masked histograms
-    query.cut_sums -> record "sums": {masked}
-    query.keys    -> record "keys": {public[, name, signature]}, of secure sums
-    train.sums    -> record "sums": {masked}
-
-Where the run's `share-diagnostics` and the site's policy want it, the record "diagnostics" goes
-with them: the site's label, or label, rows and seconds. Nothing of the table itself is in any
-reply. `HANDLERS` is the whole of it: what is not in the table is not answered, and every message
-goes through the door (`clients.door`).
+`HANDLERS` is the whole of it: what is not in the table is not answered, and every message goes
+through the door (`clients.door`). Where the run's `share-diagnostics` and the site's policy want
+it, the record "diagnostics" goes with an answer: the site's label, or label, rows and seconds.
+Nothing of the table itself is in any reply.
 """
 
 from __future__ import annotations
@@ -278,12 +265,8 @@ HANDLERS: Mapping[str, Handler] = {
 
 
 class SiteApp(ClientApp):
-    """An app that lets every message, of whatever kind, in by the door.
-
-    Parameters
-    ----------
-    find : the site in whose name it is called.
-    """
+    """An app that lets every message, of whatever kind, in by the door, in the name of the site
+    that `find` gives."""
 
     def __init__(self, find: Callable[[Context], Node] = node_of) -> None:
         super().__init__()

@@ -36,10 +36,8 @@ BUNDLE = "FEDBN_BUNDLE_SHA256"
 def disclose(
     message: Message, context: Context, site: SiteFile, reply: Message, spent: Sequence[str] = ()
 ) -> Message:
-    """Log the reply, with what it spent; then let it go.
-
-    Raises ResultsError when the log cannot be written.
-    """
+    """Log the reply, with what it spent; then let it go. Raises ResultsError when the log cannot be
+    written."""
     if site.disclosures is not None:
         written = append(site.disclosures, entry(message, context, reply, spent))
         if site.keep_messages:

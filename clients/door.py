@@ -3,10 +3,10 @@
     message -> the site's decisions -> Request -> budget -> what must be allowed -> handler
             -> firewall -> disclosure log -> reply
 
-A request is made once: the site's file, the run's settings and the contract are read there, and
-whoever comes after sees these values and no others, so no two checks of one message can differ.
-Nothing passes that the table of handlers does not name (`clients.client_app`). Every failure is one
-word, for a traceback can quote a table, and no reply goes before its entry is in the site's log.
+The site's file, the run's settings and the contract are read once, so no two checks of one message
+can differ. Nothing passes that the table of handlers does not name (`clients.client_app`). Every
+failure is one word, for a traceback can quote a table, and no reply goes before its entry is in the
+site's log.
 """
 
 from __future__ import annotations
@@ -92,12 +92,11 @@ def refuse(message: Message, context: Context, refused: Message) -> Message:
 
 
 def notice(message: Message, error: Exception) -> Message:
-    """Answer any exception with one and the same word; log the rest of it here.
+    """Answer any exception with one and the same word; log the rest of it here: for an error of
+    fedbn its line, for any other the traceback. Even the class of an error can tell something of a
+    cell to a run that chooses its settings well.
 
-    Even the class of an error can tell something of a cell to a run that chooses its settings well.
-    An error of fedbn says in one line what must hold; of any other the traceback is logged.
-
-    Different versions of fedbn are named. A refusal by the site's policy is answered with its
+    Different versions of fedbn are named, and a refusal by the site's policy is answered with its
     reason code (see `fedbn.federation.policy.REASONS`).
     """
     kind, reason = message.metadata.message_type, FAILED
@@ -144,11 +143,9 @@ def _answer(request: Request, handler: Handler) -> tuple[Message, list[str]]:
 
 
 def _require_agreed(content: RecordDict, handler: Handler, request: Request) -> None:
-    """Raise MessageError unless a reply holds the agreed records with the agreed keys and types.
-
-    Diagnostics (label, rows, seconds) are agreed only where both the run's `share-diagnostics` and
-    the site's own policy say so.
-    """
+    """Raise MessageError unless a reply holds the agreed records with the agreed keys and types;
+    diagnostics are agreed only where both the run's `share-diagnostics` and the site's own policy
+    say so."""
     agreed = {handler.form.name: handler.form}
     if DIAGNOSTICS.name in content and request.shares_diagnostics:
         agreed[DIAGNOSTICS.name] = DIAGNOSTICS

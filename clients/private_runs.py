@@ -29,15 +29,12 @@ ANSWER = "private-answer"
 
 @contextmanager
 def reserve_epsilon(request: Request, task: Task) -> Iterator[None]:
-    """Write into the site's ledger what the run spends, before the first cell is read.
+    """Write into the site's ledger what the run spends, before the first cell is read. Whatever
+    goes wrong inside stays charged, and is one word: a refusal that depends on cells would be a
+    question that costs nothing.
 
-    Whatever goes wrong inside stays charged, and is one word: a refusal that depends on cells would
-    be a question that costs nothing.
-
-    Raises
-    ------
-    PolicyError : the site's limit on ε would be exceeded; nothing is written.
-    ResultsError : the ledger cannot be read or written.
+    Raises PolicyError where the site's limit on ε would be exceeded, and nothing is written;
+    ResultsError where the ledger cannot be read or written.
     """
     guarantee, site, learner = request.guarantee, request.site, request.run.learner
     if guarantee is None or site.ledger is None or request.contract is None:
@@ -86,10 +83,8 @@ def keep_structures(request: Request, task: Task, structures: StructureMessage) 
 
 
 def _question(request: Request, task: Task) -> str:
-    """What an answer is an answer to: run and round, learner with its ε, and the contract.
-
-    Flower keeps a node's state over a series of runs.
-    """
+    """What an answer is an answer to: run and round, learner with its ε, and the contract. Flower
+    keeps a node's state over a series of runs."""
     contract = "" if request.contract is None else request.contract.hash
     settings = asdict(request.run.learner)
     asked = [str(request.context.run_id), task.round, task.schema.hash, contract, settings]

@@ -1,7 +1,7 @@
 """A message as a site takes it up: one frozen value, made once.
 
-What depends on whose table it is, is here: a deployed site answers by its contract. The nodes of a
-simulation have requests of their own kind (`simulations.sites.request`).
+A deployed site answers by its contract; nodes of a simulation have requests of their own kind
+(`simulations.sites.request`).
 """
 
 from __future__ import annotations
@@ -93,10 +93,8 @@ class Request:
 
     @cached_property
     def learner(self) -> LearnerSettings:
-        """The learner within the site's offers; PolicyError for anything else.
-
-        The noise of a private one is the operating system's, whatever the run's settings say.
-        """
+        """The learner within the site's offers; PolicyError for anything else. The noise of a
+        private one is the operating system's, whatever the run's settings say."""
         return self.site.offers.take_up(self.run, deployed=True)
 
     def rng(self) -> np.random.Generator:
@@ -213,10 +211,8 @@ class Request:
         return self.agreed.schema, self.site.name or ""
 
     def numbers(self) -> Mapping[str, NDArray[np.float64]]:
-        """Column -> its numbers, of those that may be asked for.
-
-        The table is read as the site's own file says, before there is a contract.
-        """
+        """Column -> its numbers, of those that may be asked for. The table is read as the site's
+        own file says, before there is a contract."""
         require_admitted(self._path, TableSettings(), self.site)
         return askable(site_numbers(self._path, TableSettings(), self.site))
 
@@ -226,10 +222,8 @@ class Request:
         return answer_question(rounds, question, self.numbers(), least, most)
 
     def table(self, cuts: Mapping[str, Cuts] | None = None) -> Site:
-        """The site's prepared table. Here, and nowhere before, cells are looked at.
-
-        `cuts` mean something in a simulation only: a contract has its own.
-        """
+        """The site's prepared table: here, and nowhere before, cells are looked at. `cuts` mean
+        something in a simulation only: a contract has its own."""
         dataset = rows_of(prepared_path(self._path, self.site), self.agreed)
         return Site(self.site.name or "", dataset, self.agreed.rows_dropped)
 

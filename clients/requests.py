@@ -46,14 +46,8 @@ CUT_SUMS = "query.cut_sums"
 
 @dataclass(frozen=True)
 class Task:
-    """What a train request asks for.
-
-    Attributes
-    ----------
-    schema : the agreed one.
-    round : counted from 1.
-    report : what the server says about this site's columns; empty for nothing.
-    """
+    """What a train request asks for: the agreed schema, the round from 1, and what the server says
+    about this site's columns; empty for nothing."""
 
     schema: Schema
     round: int
@@ -104,13 +98,8 @@ def question_of(message: Message) -> Question | None:
 
 @dataclass(frozen=True)
 class SumQuestion:
-    """A request for a masked sum.
-
-    Attributes
-    ----------
-    data : its bytes.
-    terms : what the run agreed on; in the first request only.
-    """
+    """A request for a masked sum: its bytes, and what the run agreed on, in the first request
+    only."""
 
     data: bytes
     terms: Terms | None

@@ -1,7 +1,5 @@
-"""A site's part in cut points under masks; what it keeps of a run is in Flower's context.
-
-What it is asked, and what each site adds to a sum, is said in `fedbn.federation.secure_cuts`.
-"""
+"""A site's part in cut points under masks (`fedbn.federation.secure_cuts`); what it keeps of a run
+is in Flower's context."""
 
 from __future__ import annotations
 
@@ -40,13 +38,9 @@ def cut_key(request: Request) -> ConfigRecord:
 
 
 def masked_cuts(request: Request) -> Masked:
-    """The masked vector for a request; the site remembers that it was asked.
-
-    Raises
-    ------
-    PolicyError : the company is not wanted, or neither the protocol nor the site's rules for
-        histograms let this be asked now.
-    """
+    """The masked vector for a request; the site remembers that it was asked. Raises PolicyError
+    where the company is not wanted, or neither the protocol nor the site's rules for histograms let
+    this be asked now."""
     session, question = _session(request), sum_of(request.message)
     if session is None:
         raise PolicyError("query", "a sum was asked for before the key of the run")

@@ -1,11 +1,8 @@
 """A site's part in secure sums: what it keeps in Flower's context, and what leaves.
 
-    key of a run     learn, make a key, keep both here; the public key leaves, signed where the site
-                     has an identity
-    sum              look at the company (first request), answer, mask
-
-All that a site needs between two rounds is in the context of this run: its structures, its private
-key, the terms of the run, and what it was asked so far.
+key of a run     learn, make a key, keep both here; the public key leaves, signed where the site
+                 has an identity
+sum              look at the company (first request), answer, mask
 """
 
 from __future__ import annotations
@@ -76,13 +73,8 @@ def signed_record(request: Request, run: str, key: Key) -> ConfigRecord:
 
 
 def masked_answer(request: Request) -> Masked:
-    """The masked vector for a request; the site remembers that it was asked.
-
-    Raises
-    ------
-    PolicyError : the company is not wanted, the protocol does not ask this now, or counts may not
-        leave.
-    """
+    """The masked vector for a request; the site remembers that it was asked. Raises PolicyError
+    where the company is not wanted, the protocol does not ask this now, or counts may not leave."""
     context = request.context
     if SESSION not in context.state:
         raise PolicyError("query", "a sum was asked for before the key of the run")
@@ -124,13 +116,8 @@ def _look_at(terms: Terms, request: Request, site: Site) -> None:
 
 
 def require_company(request: Request, terms: Terms, public: bytes) -> None:
-    """Refuse company that this site does not want, by its rules and its past.
-
-    Parameters
-    ----------
-    request, terms : what is asked, and the terms that came with it.
-    public : this site's key of the run.
-    """
+    """Refuse company that this site, whose key of the run is `public`, does not want, by its rules
+    and its past."""
     rules = request.site
     limit, peers = rules.policy.min_cohort, rules.peers
     if rules.cohorts is None:

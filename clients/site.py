@@ -2,9 +2,9 @@
 
     --node-config 'data-path="/srv/north.csv" policy="/srv/north.toml"'
 
-Without a policy file the limits are those that are on by default (`fedbn.federation.policy`), and
-no diagnostics are shared. A site always keeps a disclosure log, a ledger of private runs and a file
-of the cohorts of secure sums: where its file says, or beside its table.
+Without a policy file the limits are those that are on by default (`fedbn.federation.policy`). A
+site always keeps a disclosure log, a ledger of private runs and a file of the cohorts of secure
+sums: where its file says, or beside its table.
 """
 
 from __future__ import annotations

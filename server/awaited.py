@@ -27,12 +27,7 @@ SHOWN = 20
 
 
 class PolledGrid(OwnGrid):
-    """A grid that looks for replies itself.
-
-    Parameters
-    ----------
-    grid : that of the run.
-    """
+    """A grid that looks for replies itself."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
@@ -75,25 +70,16 @@ class PolledGrid(OwnGrid):
         return list(self.pull_messages(list(waiting)))
 
     def watch(self, awaited: Sequence[int], total: int, seconds: float) -> None:
-        """Called whenever it has looked.
-
-        Parameters
-        ----------
-        awaited : ids of the nodes without a reply.
-        total : how many were asked.
-        seconds : since they were asked.
-        """
+        """Called whenever it has looked, with the ids of the nodes without a reply, how many were
+        asked, and the seconds since."""
 
 
 class WatchedGrid(PolledGrid):
-    """A grid whose log says every REMIND_SECONDS who is awaited.
+    """A grid whose log says every REMIND_SECONDS who is awaited; `names`: node id -> client name,
+    as far as they are known.
 
     Each reply is pulled by itself: Flower's reader of messages raises an error at one that it
     cannot read, which ended the run. Such a reply becomes that of a site that failed.
-
-    Attributes
-    ----------
-    names : node id -> client name, as far as they are known.
     """
 
     def __init__(self, grid: Grid) -> None:

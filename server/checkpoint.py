@@ -35,13 +35,8 @@ def checkpoint_file(output: OutputSettings) -> Path | None:
 
 @contextmanager
 def hold(output: OutputSettings) -> Iterator[None]:
-    """Inside, no other run writes this checkpoint, on any machine that sees the file.
-
-    Raises
-    ------
-    ConfigError : another run does.
-    ResultsError : the folder cannot be written.
-    """
+    """Inside, no other run writes this checkpoint, on any machine that sees the file; raises
+    ConfigError where another run does, ResultsError where the folder cannot be written."""
     file = checkpoint_file(output)
     if file is None:
         yield
@@ -78,13 +73,8 @@ def _open_locked(path: Path) -> int:
 
 
 def keep(state: ServerState, run: ServerRun) -> None:
-    """Write the state; the old file stays until the new one is whole on disk.
-
-    Raises
-    ------
-    ResultsError : it cannot be written, for example because the disk is full. An older checkpoint
-        is as it was.
-    """
+    """Write the state; the old file stays until the new one is whole on disk. Raises ResultsError
+    where it cannot be written, for example because the disk is full."""
     file = checkpoint_file(run.output)
     if file is None:
         return
@@ -100,13 +90,8 @@ def keep(state: ServerState, run: ServerRun) -> None:
 
 
 def resume(run: ServerRun) -> ServerState | None:
-    """The state to go on from; None when the run is to begin.
-
-    Raises
-    ------
-    ConfigError : the run is to be resumed, but there is no checkpoint, or it has other settings.
-    ResultsError : the checkpoint cannot be read.
-    """
+    """The state to go on from; None when the run is to begin. Raises ConfigError where there is no
+    checkpoint to resume, or it has other settings; ResultsError where it cannot be read."""
     if not run.output.resume:
         return None
     file = checkpoint_file(run.output)

@@ -1,8 +1,7 @@
 """Secure sums in groups that are given: every group is a cohort of its own, one after the other.
 
-Sites agree on the schema together; keys, roster, terms and all sums are those of one group. A site
-looks at the roster of its group alone, so its `min-cohort` and its peers are those of the group. A
-group that does not come to its end ends the run: what was found of other groups is not written.
+Sites agree on the schema together; keys, roster, terms and all sums are those of one group. A group
+that does not come to its end ends the run: what was found of other groups is not written.
 """
 
 from __future__ import annotations
@@ -24,14 +23,11 @@ __all__ = ["grouped_federation"]
 def grouped_federation(
     shaken: Handshake, run: ServerRun, name: str | None = None
 ) -> tuple[GroupedSums, float]:
-    """The results of all groups, and the CPU seconds of the server.
+    """The results of all groups, and the CPU seconds of the server; parameters as of
+    `secure_federation`.
 
-    Parameters are those of `secure_federation`.
-
-    Raises
-    ------
-    ConfigError : a site has no group, the file cannot be read, or as `secure_federation`.
-    QuorumError : a site did not answer, or refused; the message names the group.
+    Raises ConfigError: a site has no group, the file cannot be read, or as `secure_federation`;
+    QuorumError: a site did not answer, or refused; the message names the group.
     """
     assert run.consensus.groups_file is not None
     given, missing = groups_of_sites(run.consensus.groups_file, shaken.sites.clients.values())

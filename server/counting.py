@@ -35,11 +35,9 @@ SCATTER = f"{MessageType.QUERY}.scatter"
 
 
 def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> ServerState:
-    """The state after the last round with the structure that the counts chose.
-
-    Too few answers leave the structure of the rounds in place, with a warning in the log: a site's
-    policy lets no counts leave unless it says so.
-    """
+    """The state after the last round with the structure that the counts chose. Too few answers
+    leave the structure of the rounds in place, with a warning in the log: a site's policy lets no
+    counts leave unless it says so."""
     assert state.result is not None
     if state.schema.kind != "categorical":
         return _choose_by_sums(sites, state, run)
@@ -112,10 +110,8 @@ def _scatters(
 def answers_to(
     sites: Sites, wanted: FamilyRequest, result: FederationResult, run: ServerRun, number: int = 1
 ) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
-    """Site -> its checked answer to one request for counts, and site -> why it has none.
-
-    Every site is asked for the families that it has all columns of; who has none is not asked.
-    """
+    """Site -> its checked answer to one request for counts, and site -> why it has none; a site is
+    asked for the families that it has all columns of, if there are some."""
     asked = requests_of(wanted, columns_of(result))
     task = task_record(result.schema, result.rounds)
     made = {

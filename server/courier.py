@@ -4,10 +4,8 @@ The rounds of the server do not know: `CourierGrid` gives them the replies that 
 one is missing it writes the request and ends the round by `AwaitedError`. The run goes on by
 beginning anew (`fedbn.federation.courier_run`): what was answered is answered from what is kept,
 and a round that was finished comes from the checkpoint. So no message depends on anything but the
-settings, their seed, and the kept replies.
-
-`JoinedGrid` has Flower's nodes and such sites in one run. It lives as long as the server app, and
-looks for replies of both kinds.
+settings, their seed, and the kept replies. `JoinedGrid` has Flower's nodes and such sites in one
+run.
 """
 
 from __future__ import annotations
@@ -43,14 +41,9 @@ class RoundDoneError(Exception):
 
 
 class CourierGrid(OwnGrid):
-    """A grid whose nodes are sites that people carry files to.
-
-    Parameters
-    ----------
-    folder : of the run.
-    checkpoint : the run's, if it keeps one. What a run asks after a round that it has just finished
-        it asks from the checkpoint, so that it asks the same whenever it goes on.
-    """
+    """A grid whose nodes are sites that people carry files to, in the folder of the run. What a run
+    asks after a round that it has just finished it asks from its checkpoint, if it keeps one, so
+    that it asks the same whenever it goes on."""
 
     def __init__(self, folder: CourierFolder, checkpoint: Path | None = None) -> None:
         self._folder = folder
@@ -111,15 +104,10 @@ class CourierGrid(OwnGrid):
 
 
 class JoinedGrid(PolledGrid):
-    """Flower's nodes and sites by courier in one run.
+    """Flower's nodes (those of `grid`) and sites by courier in one run.
 
     Every look for replies takes the new files of the folder of replies; a wrong one is named in the
     log, once. What a site was asked before is late as soon as something else is asked.
-
-    Parameters
-    ----------
-    grid : that of the nodes.
-    folder : of the run's files.
     """
 
     def __init__(self, grid: Grid, folder: CourierFolder) -> None:
@@ -174,11 +162,8 @@ class JoinedGrid(PolledGrid):
 def with_couriers(grid: Grid, run: ServerRun, run_id: int) -> Iterator[Grid]:
     """The grid, joined by the sites that the setting `couriers` names, if it names some.
 
-    Raises
-    ------
-    ConfigError : it is not said where their files and keys are, the folder is in use, or a key is
-        not there.
-    ResultsError : the folder cannot be written.
+    Raises ConfigError: it is not said where their files and keys are, the folder is in use, or a
+    key is not there; ResultsError: the folder cannot be written.
     """
     couriers = run.couriers
     if not couriers.names:

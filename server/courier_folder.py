@@ -59,13 +59,8 @@ ONE_WAY = (REPORT,)
 
 
 class CourierFolder:
-    """The files of a run, at the server.
-
-    Attributes
-    ----------
-    path : the folder.
-    run : what is asked; every change is on disk before the method ends.
-    """
+    """The files of a run, at the server; every change of `run`, what is asked, is on disk before
+    the method ends."""
 
     def __init__(self, path: Path, run: CourierRun, signer: Signer) -> None:
         self.path = path
@@ -127,15 +122,11 @@ class CourierFolder:
         return Message(flower_records(reply.records, asked.name), reply_to=message)
 
     def take(self, files: Iterable[Path]) -> list[Asked]:
-        """Take replies; returns the questions that they answer.
+        """Take replies; returns the questions that they answer. All are looked at before the first
+        is taken; a file that was taken before is passed over.
 
-        All are looked at before the first is taken. A file that was taken before is passed over.
-
-        Raises
-        ------
-        MessageError : a file is torn or changed, signed by another key, or answers nothing that
-            this run has asked and still waits for.
-        ResultsError : one cannot be kept.
+        Raises MessageError: a file is torn or changed, signed by another key, or answers nothing
+        that this run has asked and still waits for; ResultsError: one cannot be kept.
         """
         found: dict[str, tuple[Asked, Sealed]] = {}
         for file in files:
@@ -222,17 +213,11 @@ class CourierFolder:
 
 
 def new_run(run: ServerRun, run_id: int, keys: Path, end: datetime) -> CourierRun:
-    """The run of the sites that the setting `couriers` names.
+    """The run of this id of the sites that the setting `couriers` names; `keys` is the folder with
+    every NAME.pub, `end` has its zone.
 
-    Parameters
-    ----------
-    run, run_id : the settings, and the run's id.
-    keys : folder with every NAME.pub.
-    end : of the run, with its zone.
-
-    Raises
-    ------
-    ConfigError : there is no such site, one is named twice, or a key is not there or not its own.
+    Raises ConfigError: there is no such site, one is named twice, or a key is not there or not its
+    own.
     """
     sites = sorted(run.couriers.names)
     for site in sites:
@@ -271,10 +256,8 @@ def begin_folder(path: Path, run: CourierRun) -> None:
 def open_folder(path: Path) -> Iterator[CourierFolder]:
     """The folder of a run, which no other process goes on with meanwhile.
 
-    Raises
-    ------
-    ConfigError : there is none, another process goes on with it, or the server's key is not there.
-    ResultsError, MessageError : as `read_run`.
+    Raises ConfigError: there is none, another process goes on with it, or the server's key is not
+    there; ResultsError, MessageError: as `read_run`.
     """
     read_run(path, fedbn.__version__)  # before a file is made in what is no such folder
     try:

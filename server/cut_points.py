@@ -1,9 +1,9 @@
-"""Before the handshake: cut points common to all sites, by sums of their histograms.
+"""Before the handshake: cut points common to all sites, by sums of their histograms
+(`fedbn.data.quantiles`).
 
-The rounds themselves are `fedbn.data.quantiles`; here its questions become messages, and the
-replies checked histograms. A site that refuses has no say in where the cuts are, nor has one whose
-answers are wrong or not of the same numbers in all rounds: then the rounds begin anew without it.
-Where the run has secure sums, the rounds are under masks (`server.masked_cuts`).
+A site that refuses has no say in where the cuts are, nor has one whose answers are wrong or not of
+the same numbers in all rounds: then the rounds begin anew without it. Where the run has secure
+sums, the rounds are under masks (`server.masked_cuts`).
 """
 
 from __future__ import annotations
@@ -44,13 +44,9 @@ Answer = TypeVar("Answer")
 
 
 def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cuts]:
-    """The cut points that the setting `discretise` asks for; none where it does not.
-
-    Raises
-    ------
-    ConfigError : a column asked for does not hold numbers at some site.
-    QuorumError : no site answers.
-    """
+    """The cut points that the setting `discretise` asks for; none where it does not. Raises
+    ConfigError where a column asked for does not hold numbers at some site, QuorumError where no
+    site answers."""
     tables, limits = run.tables, run.limits
     if not tables.discretise:
         return {}

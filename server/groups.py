@@ -31,11 +31,9 @@ def find_groups(
     sites: Sites, state: ServerState, run: ServerRun, whole: FittedParameters | None = None
 ) -> Grouping | None:
     """The groups that the run asks for, or None: with what counts choose in each, with parameters
-    and with differences by counts, where the run wants these.
-
-    `state` is that after the last round; `whole` are the parameters of the consensus of all sites,
-    those of the one group, where it is one.
-    """
+    and with differences by counts, where the run wants these. `state` is that after the last round;
+    `whole` are the parameters of the consensus of all sites, those of the one group, where it is
+    one."""
     from fedbn.results.groups import with_groups
     from fedbn.results.outcome import Outcome
 

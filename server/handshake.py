@@ -50,15 +50,8 @@ REPORT_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Handshake:
-    """Who takes part.
-
-    Attributes
-    ----------
-    sites : how they are asked, under which names.
-    state : before the next round.
-    remarks : node id -> what to tell it about its columns.
-    columns : client name -> the agreed columns that it has.
-    """
+    """Who takes part: how they are asked, under which names; the state before the next round; node
+    id -> what to tell it about its columns; client name -> the agreed columns that it has."""
 
     sites: Sites
     state: ServerState
@@ -89,17 +82,14 @@ def shake_hands(
 
     Parameters
     ----------
-    grid, nodes : whom to ask.
-    run : the quorum, the limits, and what a mismatch leads to.
+    grid, nodes, run : whom to ask, in which run.
     agreed : the schema of the run, if it was given; else it is negotiated (see
         `fedbn.federation.agreement`).
     cuts : column -> cut points, which the sites apply to their numbers.
     before : the state of a run that goes on; its schema is then the agreed one.
 
-    Raises
-    ------
-    SchemaError : clients differ from what is agreed, and the run is to stop then.
-    QuorumError : no node is there, or too few good replies, or too few matching clients.
+    Raises SchemaError: clients differ from what is agreed, and the run is to stop then;
+    QuorumError: no node is there, or too few good replies, or too few matching clients.
     """
     asked = sorted(nodes)
     if not asked:
@@ -144,10 +134,8 @@ def shake_hands(
 
 
 def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
-    """A distinct name for every node: the label it shares, or its place among the node ids.
-
-    Names that look alike (letters of either case, other forms of a letter) are told apart, too.
-    """
+    """A distinct name for every node: the label it shares, or its place among the node ids. Names
+    that look alike (letters of either case, other forms of a letter) are told apart, too."""
     width = len(str(len(labels)))
     names: dict[int, str] = {}
     taken: set[str] = set()

@@ -1,8 +1,5 @@
-"""Cut points by sums under masks: no site's histogram is seen.
-
-Every site that says which of its columns hold numbers must answer all that follows, or the run
-ends: nothing of a sum can be read without one of them.
-"""
+"""Cut points by sums under masks: no site's histogram is seen. Every site that says which of its
+columns hold numbers must answer all that follows, or the run ends."""
 
 from __future__ import annotations
 
@@ -36,10 +33,8 @@ CUT_KEYS, CUT_SUMS = f"{MessageType.QUERY}.cut_keys", f"{MessageType.QUERY}.cut_
 def masked_selection(sites: Sites, begin: Selection, run: ServerRun) -> Selection:
     """All rounds of a selection, by sums over these sites.
 
-    Raises
-    ------
-    QuorumError : a site does not answer or refuses, or a sum cannot be one of histograms.
-    DataError : nobody has numbers of a column.
+    Raises QuorumError: a site does not answer or refuses, or a sum cannot be one of histograms;
+    DataError: nobody has numbers of a column.
     """
     cohort = Cohort(sites, run.consensus.sum_retries)
     name, columns = secrets.token_hex(16), tuple(sorted(begin.wanted))

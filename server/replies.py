@@ -41,8 +41,8 @@ def replies_by_node(
 def first_replies(replies: Iterable[Message], sent: Iterable[Message]) -> dict[int, Message]:
     """Node id -> its reply to the message that it was sent; the first one counts.
 
-    What a reply says of its sender is the sender's word: it is held against the message that it is
-    a reply to, so that no site answers in another's place, or again with what it said before.
+    What a reply says of its sender is the sender's word: it is held against the message that it
+    answers, so that no site answers in another's place, or again with what it said before.
     """
     asked = {message.metadata.message_id: message for message in sent}
     found: dict[int, Message] = {}
@@ -62,10 +62,8 @@ def read_replies(
     clients: Mapping[int, str],
     read: Callable[[RecordDict, str], T],
 ) -> tuple[dict[str, T], dict[str, str]]:
-    """Client -> what is read of its reply, and client -> why there is nothing, which names it.
-
-    `read` makes a checked value of the content of a client's reply; it raises MessageError.
-    """
+    """Client -> what `read` makes of the content of its reply, and client -> why there is nothing,
+    which names it; `read` raises MessageError."""
     found: dict[str, T] = {}
     refused: dict[str, str] = {}
     for node, client in clients.items():
@@ -80,13 +78,8 @@ def read_replies(
 
 @dataclass(frozen=True)
 class Sites:
-    """Who is asked in a run.
-
-    Attributes
-    ----------
-    grid, clients : where they are, node id -> client name.
-    timeout : seconds to wait for the replies to one request.
-    """
+    """Who is asked in a run: where they are, node id -> client name, and how many seconds to wait
+    for the replies to one request."""
 
     grid: Grid
     clients: Mapping[int, str]

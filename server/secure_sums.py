@@ -90,12 +90,8 @@ class Cohort:
         return SumCost(self.rounds, self.up, self.down, seconds)
 
     def ask(self, category: str, contents: Mapping[int, RecordDict]) -> dict[int, RecordDict]:
-        """Node id -> its answer, of every node.
-
-        Raises
-        ------
-        QuorumError : a site refused, failed, or was asked often enough.
-        """
+        """Node id -> its answer, of every node; raises QuorumError where a site refused, failed, or
+        was asked often enough."""
         began = time.process_time()
         try:
             answers = self._answers(category, contents)
@@ -138,15 +134,12 @@ class Cohort:
 def secure_federation(
     shaken: Handshake, run: ServerRun, name: str | None = None
 ) -> tuple[SecureResult, FittedParameters | None, float]:
-    """The result of a run under secure sums, its parameters, and the CPU seconds of the server.
+    """The result of a run under secure sums, its parameters (None where nobody wanted them), and
+    the CPU seconds of the server. `name` is the run's, by which its sites make their keys: random,
+    unless the run outlives this process and has kept it.
 
-    The parameters are None where nobody wanted them. `name` is the run's, by which its sites make
-    their keys: random, unless the run outlives this process and has kept it.
-
-    Raises
-    ------
-    QuorumError : a site did not answer, or refused.
-    ConfigError, SearchError : the settings do not fit, or there is too much to ask.
+    Raises QuorumError: a site did not answer, or refused; ConfigError, SearchError: the settings do
+    not fit, or there is too much to ask.
     """
     settings, schema = run.consensus, shaken.state.schema
     require_countable(schema, run)
@@ -184,10 +177,8 @@ def require_countable(schema: Schema, run: ServerRun) -> None:
 
 
 def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) -> T:
-    """What a search finds that is sent the sums it asks for, or that a site did not answer.
-
-    Raises QuorumError where a sum is none that honest sites can have.
-    """
+    """What a search finds that is sent the sums it asks for, or that a site did not answer; raises
+    QuorumError where a sum is none that honest sites can have."""
     try:
         request = next(search)
         while True:

@@ -2,16 +2,14 @@
 
 A given schema is the law: a site matches when it has exactly its columns and no other state. With
 none given, the columns (and their kind) that most sites have are agreed, ties going to the column
-names that come first as text, and the states are the union of the matching sites'.
+names that come first as text, and the states are the union of the matching sites'. With `variables`
+"union" every column is agreed on by itself among the sites that have it, and lacking one is no
+mismatch.
 
-With `variables` "union" sites may have different columns: every column is agreed on by itself among
-the sites that have it, and lacking one is no mismatch.
-
-What a site is told is about itself. A site that matches receives the agreed schema, the union of
-states included, for it cannot count states without it; it is also told which of its own states no
-other site has, as such states are often a spelling of their own. A site that does not match is told
-which of its columns are not agreed and which agreed columns it lacks; of states it hears only when
-the schema was given by the run, never those of other sites.
+A site that matches is told the agreed schema, without which it cannot count states, and which of
+its own states no other site has, as these are often a spelling of its own. One that does not match
+is told which of its columns are not agreed and which it lacks; of states only when the run gave the
+schema, never those of other sites.
 """
 
 from __future__ import annotations
@@ -101,13 +99,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What was agreed.
-
-    Attributes
-    ----------
-    schema : the agreed schema.
-    mismatches : site -> how it differs, for the sites that do not match.
-    """
+    """The agreed schema, and how each site that does not match differs."""
 
     schema: Schema
     mismatches: Mapping[str, Mismatch]
@@ -144,13 +136,9 @@ def negotiate(
     variables : "same", or "union" where sites may have different columns.
     min_sites : with "union", so many matching sites must have every agreed column.
 
-    Raises
-    ------
-    SchemaError : there is no site, a state has two spellings, sites have no state in common, or a
-        column has too few sites.
+    Raises SchemaError: there is no site, a state has two spellings, sites have no state in common,
+    or a column has too few sites.
 
-    Examples
-    --------
     >>> north, south = ({"a": ["x", "y"]}, {"a": ["y", "z"]})
     >>> found = negotiate({"n": Schema.categorical(north), "s": Schema.categorical(south)})
     >>> found.schema.to_dict(), found.mismatches
@@ -246,12 +234,8 @@ def _require_sites(names: list[str] | None, matching: Mapping[str, Schema], min_
 
 
 def own_part(schema: Schema, names: Sequence[str]) -> Schema:
-    """The agreed columns that a site has, of a schema that must name all of the site's.
-
-    Raises
-    ------
-    SchemaError : a column of the site is not agreed.
-    """
+    """The agreed columns that a site has; raises SchemaError where one of the site's own is not
+    agreed."""
     unknown = sorted(set(names) - set(schema.names))
     if unknown:
         raise SchemaError(f"column {unknown[0]!r} of this site is not in the schema")

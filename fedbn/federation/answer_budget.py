@@ -36,9 +36,8 @@ def budget_beside(log: str | Path) -> Path:
 def reserve_answer(
     log: str | Path, run: str, kind: str, now: datetime, allow: Callable[[int, int], None]
 ) -> None:
-    """Count an answer before it is made, under the log's lock.
-
-    A process that ends before it has answered has spent the answer all the same.
+    """Count an answer before it is made, under the log's lock: a process that ends before it has
+    answered has spent it all the same.
 
     Parameters
     ----------
@@ -47,10 +46,8 @@ def reserve_answer(
     allow : told how many answers of this kind were reserved for the run and in the last 24 hours;
         raises PolicyError where that is enough.
 
-    Raises
-    ------
-    ResultsError : the budget cannot be read or written.
-    PolicyError : as `allow`, or "max-messages": the file is full; nothing is written.
+    Raises ResultsError: the budget cannot be read or written; PolicyError: as `allow`, or
+    "max-messages": the file is full, and nothing is written.
     """
     place = budget_beside(log)
     try:

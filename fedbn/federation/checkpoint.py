@@ -2,8 +2,7 @@
 
 One JSON object with the settings, the agreed schema, every good reply of the last round and the
 whole path of its fusion, all exact: a run that goes on from it gives the same bytes as one that was
-never interrupted. The same text is `state.json` of a results folder, from which a consensus is
-updated with one client more or fewer.
+never interrupted. As `state.json` of a results folder, a consensus is updated from it.
 """
 
 from __future__ import annotations
@@ -157,12 +156,8 @@ def _without_paths(experiment: Experiment) -> Experiment:
 
 
 def read_checkpoint(text: str, source: str) -> Checkpoint:
-    """The inverse of `checkpoint_text`.
-
-    Raises
-    ------
-    ResultsError : naming `source`, when the text is no checkpoint.
-    """
+    """The inverse of `checkpoint_text`; raises ResultsError, naming `source`, when the text is no
+    checkpoint."""
     try:
         content = json_value(text)
         if content["format"] != FORMAT:

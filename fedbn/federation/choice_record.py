@@ -38,11 +38,8 @@ _PLAIN = (
 
 
 def with_choice(result: FederationResult, choice: CountedChoice) -> FederationResult:
-    """The result with the structure that counts chose as its consensus.
-
-    The certificate is that of the class of the best candidate: how near the structure is to the
-    class's inputs.
-    """
+    """The result with the structure that counts chose as its consensus. The certificate is that of
+    the class of the best candidate: how near the structure is to the class's inputs."""
     fused = next(each for each in result.classes if each.row_weight == choice.row_weight)
     inputs = fused.path.inputs
     if choice.moves is None:

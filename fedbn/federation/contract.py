@@ -1,9 +1,9 @@
 """A site's contract: how its table is read, what it names of it, and what may leave.
 
-No run has a say in any of it. The site's file holds every decision (one that it does not mention
-has the default of the file, never the run's); the table is read once under them
-(`fedbn.federation.prepared_table`), and a run is compared with the contract before a cell is looked
-at. So two runs cannot read one table in two ways and tell a row from the difference.
+The site's file holds every decision (one that it does not mention has the default of the file,
+never the run's); the table is read once under them (`fedbn.federation.prepared_table`), and a run
+is compared with the contract before a cell is looked at. So two runs cannot read one table in two
+ways and tell a row from the difference.
 
 A contract has a name, its hash. Of the rows it holds their number of preparation alone: a hash of
 the rows would tell who guesses them that the guess is right.
@@ -98,10 +98,8 @@ class Contract:
                 raise refusal("contract", f"the run cuts column {name!r} in another way")
 
     def require_reading(self, asked: TableSettings) -> None:
-        """Raise PolicyError where a run wants the table read in another way.
-
-        A setting with its default value asks for nothing.
-        """
+        """Raise PolicyError where a run wants the table read in another way; a setting with its
+        default value asks for nothing."""
         for key, (wish, own) in self._wishes(asked).items():
             if wish != own:
                 raise refusal("contract", f"the run wants {key} {wish!r}, the contract has {own!r}")

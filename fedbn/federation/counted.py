@@ -38,11 +38,9 @@ def counted_beside(log: Path) -> Path:
 
 
 def tables_of(counts: FamilyCounts, digest: str) -> list[ToldCounts]:
-    """The tables of families, each over its columns in the order of their names.
-
-    Those of more than `COMPARED_CELLS` cells are left out: they leave only a site that lets small
-    counts leave, where there is nothing to compare.
-    """
+    """The tables of families, each over its columns in the order of their names. Those of more than
+    `COMPARED_CELLS` cells are left out: they leave only a site that lets small counts leave, where
+    there is nothing to compare."""
     schema, found = counts.tables.schema, []
     for family in counts.tables.families:
         if counts.tables.cells_of(family) > COMPARED_CELLS:
@@ -56,15 +54,11 @@ def tables_of(counts: FamilyCounts, digest: str) -> list[ToldCounts]:
 
 
 def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
-    """Compare tables that are to be told with all that were, and write them down first.
+    """Compare tables that are to be told with all that were, and write them down first; not one
+    over columns that an earlier one of the same rows has, too.
 
-    A table over columns that an earlier one of the same rows has, too, is not written again.
-
-    Raises
-    ------
-    PolicyError : "min-cell", one differs from an earlier one by fewer than `least` rows; "counts",
-        the file is full.
-    ResultsError : the file cannot be read or written.
+    Raises PolicyError: "min-cell", one differs from an earlier one by fewer than `least` rows;
+    "counts", the file is full; ResultsError: the file cannot be read or written.
     """
 
     def new(known: Sequence[Any]) -> Iterable[Any]:
@@ -91,14 +85,9 @@ def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
 
 
 def enter_sums(path: Path, counts: FamilyCounts | None, digest: str, rows: int, least: int) -> None:
-    """The same for sums of products, of which numbers that mostly differ have no cells.
-
-    Parameters
-    ----------
-    path, least : as for `enter_counts`, which says what is raised.
-    counts : those that the sums hold, of one or two columns; None where there are none.
-    digest, rows : of the table.
-    """
+    """The same for sums of products of so many rows, of which numbers that mostly differ have
+    no cells; `counts` are those that the sums hold, of one or two columns, None where there are
+    none."""
     alone = ToldCounts(digest, None, np.array(rows), sums=True)
     tables = [] if counts is None else tables_of(counts, digest)
     enter_counts(path, [alone, *tables], least)
@@ -125,10 +114,8 @@ def _to_lines(table: ToldCounts, columns: list[Variable]) -> Iterable[Any]:
 
 
 def read_tables(known: Sequence[Any]) -> tuple[list[Variable], list[ToldCounts]]:
-    """The columns in the order of their lines, and the tables; raises ValueError or KeyError.
-
-    Of files of before, a table names its contract instead of its rows: it is compared with all.
-    """
+    """The columns in the order of their lines, and the tables; raises ValueError or KeyError. In
+    older files a table names its contract instead of its rows: it is compared with all."""
     columns: list[Variable] = []
     found = []
     for line in known:

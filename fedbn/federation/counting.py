@@ -81,10 +81,9 @@ class Counting:
     pairs : bool [n, n], symmetric: the pairs that some site joined.
     candidates : what the first request is about.
     rounds_left : how many further requests there may be.
-    ess, seed : of the scores, and of the ordering search.
-    limits : of the tables.
-    rows : rows by the name of the site that answered, or of all sites together by the names of
-        all; empty before the first answer.
+    ess, seed, limits : of the scores, of the ordering search, and of the tables.
+    rows : rows by the name of the site that answered, or of all sites together by the names of all;
+        empty before the first answer.
     climb : after the first answer.
     site_column : a column that explains how the sites differ; then no family has a table for each
         site, for such tables explain it as well.
@@ -196,17 +195,11 @@ def open_counting(
     limits: CandidateLimits | None = None,
     site_column: str | None = None,
 ) -> Counting:
-    """The dialogue before its first request, about what the rounds gave.
+    """The dialogue before its first request, about what the last round gave, with all its classes.
 
-    Parameters
-    ----------
-    result : of the last round, with all its classes.
-    choose, count_rounds, ess, seed, limits : as for `open_dialogue`, which says what is raised.
-    site_column : a column that is constant within every site: it may be a parent of any other.
-
-    Raises
-    ------
-    ConfigError : the site column is not constant within every site, or is the same everywhere.
+    `site_column` is constant within every site: it may be a parent of any other column. The other
+    settings are as for `open_dialogue`, which says what is raised. Raises ConfigError, too, where
+    the site column is not constant within every site, or is the same everywhere.
     """
     if site_column is not None and site_column not in result.divided:
         raise ConfigError(
@@ -266,7 +259,7 @@ def open_dialogue(
     limits: CandidateLimits | None = None,
     more: Sequence[DAG] = (),
 ) -> Counting:
-    """The dialogue before its first request.
+    """The dialogue before its first request; raises DataError where the columns are numbers.
 
     Parameters
     ----------
@@ -277,10 +270,6 @@ def open_dialogue(
     ess, seed : equivalent sample size of BDeu; seed of the run.
     limits : of candidates and tables.
     more : structures whose families are asked for, too, without being candidates.
-
-    Raises
-    ------
-    DataError : the columns are numbers.
     """
     bounds = limits or CandidateLimits()
     candidates = candidates_of(classes, schema, consensus, bounds, more)

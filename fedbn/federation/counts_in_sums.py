@@ -28,18 +28,9 @@ Pairs = Iterable[tuple[int, int]]
 
 
 def counts_in_sums(dataset: Dataset, pairs: Pairs) -> FamilyCounts | None:
-    """The counts of all columns with states and of those of these pairs that both have some.
-
-    Parameters
-    ----------
-    dataset : of any kind.
-    pairs : the pairs of columns, by their places, whose sums of products are told.
-
-    Returns
-    -------
-    Of a schema in which such numbers are categories, whose states are their values; None where no
-    column has states.
-    """
+    """The counts of all columns with states, and of those of these pairs of columns (by their
+    places, whose sums of products are told) that both have some: of a schema in which such numbers
+    are categories, whose states are their values. None where no column has states."""
     columns = _columns_with_states(dataset)
     if not columns:
         return None
@@ -56,13 +47,8 @@ def counts_in_sums(dataset: Dataset, pairs: Pairs) -> FamilyCounts | None:
 
 def rows_off_a_common_value(dataset: Dataset, pairs: Pairs, least: int) -> Ints:
     """Of every pair of a column with states and a number without: of the rows with one state, of
-    which more than half have one value of the number, how many have another.
-
-    Parameters
-    ----------
-    dataset, pairs : as for `counts_in_sums`.
-    least : states of fewer rows are of no interest.
-    """
+    which more than half have one value of the number, how many have another. States of fewer rows
+    than `least` are of no interest."""
     columns = _columns_with_states(dataset)
     tied = _tied_numbers(dataset, columns, least)
     found = [np.zeros(0, dtype=np.int64)]

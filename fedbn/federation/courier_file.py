@@ -4,14 +4,9 @@
     {"bytes": 5120, "certificate": "...", "signature": "..."}
     {"run": "...", "number": 1, "site": "north", ...}
 
-The third part, JSON to the end of the file, is signed together with the kind and the certificate.
-Its values are those of Flower's records and of no other type; bytes and arrays are base64. Whoever
-carries a file can read it. Nothing in it is run, and nothing of the third part is read before its
-signature is checked.
-
-A request says for whom it is (run, number, site, the site's key), what is asked under which
-settings, and until when. A reply has the SHA-256 of the request's whole file, so that it answers
-this request and no other.
+The third part, JSON to the end of the file, is signed together with the kind and the certificate,
+and nothing of it is read before the signature is checked. Its values are those of Flower's records;
+bytes and arrays are base64. Whoever carries a file can read it; nothing in it is run.
 """
 
 from __future__ import annotations
@@ -57,14 +52,12 @@ class CourierRequest:
 
     Attributes
     ----------
-    run : id of the run.
-    number : of the request in its run, from 1; all sites that are asked at once have one number.
+    run, number : id of the run, and the request in it, from 1; all sites that are asked at once
+        have one number.
     site, key : for whom it is, by the name of its key and by the key's fingerprint.
-    kind : of the message.
-    fedbn : version of the server's fedbn.
+    kind, records : what is asked.
+    fedbn, settings : version of the server's fedbn, and the flat run config.
     until : end of the run, ISO 8601 with its zone.
-    settings : the flat run config.
-    records : what is asked.
     """
 
     run: str
@@ -89,15 +82,9 @@ class CourierRequest:
 
 @dataclass(frozen=True)
 class CourierReply:
-    """A site's reply: records, or an error's code and reason.
-
-    Attributes
-    ----------
-    run, number, site : of the request.
-    request : SHA-256 (hex) of the request's file.
-    records : the answer; None where there is an error.
-    code, reason : of an error, as the site's door gave it.
-    """
+    """A site's reply: records, or an error's code and reason as the site's door gave them. `run`,
+    `number` and `site` are the request's, and `request` is the SHA-256 (hex) of its whole file, so
+    that it answers this request and no other."""
 
     run: str
     number: int
@@ -114,17 +101,8 @@ class CourierReply:
 
 @dataclass(frozen=True)
 class Sealed:
-    """A file as it was found, before anybody believes it.
-
-    Attributes
-    ----------
-    source : its path.
-    kind : "request" or "reply".
-    body : what is signed.
-    signature, certificate : of whom, as the file says.
-    digest : SHA-256 (hex) of the whole file.
-    data : the whole file.
-    """
+    """A file as it was found, before anybody believes it: its path, "request" or "reply", what is
+    signed, by whom as the file says, and the whole file with its SHA-256 (hex)."""
 
     source: str
     kind: str
@@ -148,12 +126,8 @@ def seal(kind: str, body: bytes, signer: Signer) -> bytes:
 
 
 def open_sealed(path: str | Path, kind: str) -> Sealed:
-    """The parts of a file of the kind that is wanted.
-
-    Raises
-    ------
-    MessageError : it cannot be read, is no such file, is of another version, or is torn.
-    """
+    """The parts of a file of the kind that is wanted; raises MessageError where it cannot be read,
+    is no such file, is of another version, or is torn."""
     try:
         data = read_bounded(path)
     except OSError as error:

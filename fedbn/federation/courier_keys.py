@@ -53,13 +53,8 @@ PublicKey = EllipticCurvePublicKey
 
 @dataclass(frozen=True)
 class Signer:
-    """A private key, and what goes with its signatures.
-
-    Attributes
-    ----------
-    key : an EC key.
-    certificate : the PEM text of the server's certificate; empty for a site.
-    """
+    """A private EC key, and the PEM text of the certificate that goes with its signatures: the
+    server's; empty for a site."""
 
     key: EllipticCurvePrivateKey
     certificate: str = ""
@@ -71,22 +66,15 @@ class Signer:
 
 @dataclass(frozen=True)
 class Authority:
-    """By what a site knows its server.
-
-    Attributes
-    ----------
-    file : ca.pem, the federation's authority.
-    server : name or IP address in the server's certificate.
-    """
+    """By what a site knows its server: the file ca.pem of the federation's authority, and the name
+    or IP address in the server's certificate."""
 
     file: Path
     server: str
 
     def server_key(self, certificate: str, now: datetime) -> PublicKey:
-        """The key of a certificate; raises MessageError unless it is this server's, today.
-
-        Raises ConfigError where the authority cannot be read or the server's name is none.
-        """
+        """The key of a certificate; raises MessageError unless it is this server's, today, and
+        ConfigError where the authority cannot be read or the server's name is none."""
         try:
             root = x509.load_pem_x509_certificate(_read(self.file))
         except ValueError:

@@ -53,8 +53,7 @@ class Asked:
 
     Attributes
     ----------
-    number : of the request.
-    site, kind : whom, and the kind of message.
+    number, site, kind : of the request; whom, and the kind of message.
     question : SHA-256 (hex) of what is asked.
     request, reply : SHA-256 (hex) of the files; the reply's is empty until it is there.
     state : AWAITED, ANSWERED, WITHOUT or TOLD.
@@ -80,8 +79,7 @@ class CourierRun:
 
     Attributes
     ----------
-    run : its id, in decimal digits.
-    fedbn : the version that began it.
+    run, fedbn : its id, in decimal digits, and the version that began it.
     until : its end, ISO 8601 with its zone.
     masks : the name under which sites make their keys of secure sums.
     settings : the flat run config.
@@ -160,14 +158,8 @@ def question_of(kind: str, records: Records) -> str:
 
 
 def read_run(folder: Path, version: str) -> CourierRun:
-    """The run of a folder.
-
-    Raises
-    ------
-    ResultsError : it cannot be read.
-    ConfigError : there is none.
-    MessageError : another version of fedbn began it.
-    """
+    """The run of a folder; raises ResultsError where it cannot be read, ConfigError where there is
+    none, MessageError where another version of fedbn began it."""
     path = folder / FILE
     try:
         content = json_value(read_bounded(path))

@@ -73,15 +73,12 @@ def answer_question(
     Parameters
     ----------
     path : of the file that says which rounds there were.
-    question : of the server.
-    numbers : column -> finite numbers, of those that may be asked for.
+    question, numbers : of the server; column -> finite numbers, of those that may be asked for.
     least : fewest numbers of a bucket that is told.
     most : column -> how many of its numbers count, under masks; see `thin_out`.
 
-    Raises
-    ------
-    PolicyError : "histograms", it does not follow, or a column is not one to be asked for.
-    ResultsError : the file cannot be read or written.
+    Raises PolicyError: "histograms", it does not follow, or a column is not one to be asked for;
+    ResultsError: the file cannot be read or written.
     """
     caps = dict.fromkeys(question.prefixes, None) if most is None else most
     for name, prefixes in question.prefixes.items():
@@ -157,14 +154,8 @@ def _require_next(name: str, number: int, asked: Sequence[tuple[str, int]]) -> N
 def told_counts(
     numbers: NDArray[np.float64], number: int, prefixes: tuple[int, ...], least: int
 ) -> dict[int, int]:
-    """Bucket of round `number` inside `prefixes` -> numbers in it, none of them few.
-
-    Parameters
-    ----------
-    numbers : finite, at least `least` of them.
-    number, prefixes : of the question.
-    least : fewest numbers of a bucket.
-    """
+    """Bucket of round `number` inside `prefixes` -> numbers in it, none of them fewer than `least`;
+    of finite numbers, at least `least` of them."""
     keys = np.sort(ordered_bits(numbers) >> np.uint64(64 - BITS * ROUNDS))
     for level in range(1, number + 1):
         keys = _merge(keys, BITS * (ROUNDS - level), least)

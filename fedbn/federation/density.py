@@ -38,14 +38,9 @@ AReply = TypeVar("AReply", bound=Reply)
 def without_dense(
     replies: Sequence[AReply], ratio: float | None
 ) -> tuple[tuple[AReply, ...], tuple[tuple[str, str], ...]]:
-    """The replies that may be fused, and (client, reason) of those that are too dense.
-
-    Parameters
-    ----------
-    replies : each over one set of variables. The median of an even number is the lower one, so that
-        half of the clients cannot raise it.
-    ratio : how many times the median client's pairs a reply may join; None: any number.
-    """
+    """The replies that may be fused, and (client, reason) of those that join more than `ratio`
+    times the median client's pairs (None: any number). The median of an even number is the lower
+    one, so that half of the clients cannot raise it."""
     if ratio is None or not replies:
         return tuple(replies), ()
     pairs = [joined_pairs(reply.dags) for reply in replies]

@@ -49,11 +49,10 @@ class Disclosure:
     time, run, round, kind : of the message; `time` as ISO 8601 with its zone.
     records, bytes, sha256 : names of its records and keys, and the canonical form.
     words : what it says.
-    settings : SHA-256 (hex) of the run's settings.
-    learner : the one that the run asks for.
+    settings, learner : SHA-256 (hex) of the run's settings, and the learner that it asks for.
     bundle : SHA-256 (hex) of the run's bundle; empty where it is not known.
-    weights : of the structures, as they left.
-    states : column -> states, of a message that names them.
+    weights, states : of the structures, as they left; column -> states, of a message that names
+        them.
     number, previous : the place in the log's chain, given when it is written.
     """
 
@@ -88,10 +87,8 @@ class Disclosure:
         time: datetime,
         **more: Any,
     ) -> Disclosure:
-        """The entry for a message with this content that leaves at `time` (aware).
-
-        `more` are the fields from `settings` on.
-        """
+        """The entry for a message with this content that leaves at `time` (aware); `more` are the
+        fields from `settings` on."""
         size, sha256 = digest(content)
         return cls(
             time=time.astimezone(UTC).isoformat(timespec="milliseconds"),
@@ -123,15 +120,8 @@ def digest(content: Content) -> tuple[int, str]:
 
 
 def structure_words(arrays: Mapping[str, NDArray[Any]], n: int) -> str:
-    """What a structure message says, for people.
+    """What a structure message over `n` agreed variables says, for people.
 
-    Parameters
-    ----------
-    arrays : of the message, as `fedbn.federation.message.to_arrays` makes them.
-    n : number of agreed variables.
-
-    Examples
-    --------
     >>> from fedbn.federation.message import StructureMessage, to_arrays
     >>> from fedbn.graphs.dag import DAG
     >>> chain = DAG.from_edges("abc", [("a", "b"), ("b", "c")])

@@ -2,14 +2,12 @@
 
 Every line is one `Disclosure` as JSON, on disk before its message goes. `number` is its place in
 the file, `previous` the SHA-256 (hex) of the line before, 64 zeros for the first. So whoever
-changes, removes or inserts a line in the middle has to write all later ones anew. Beside the log
-lies its head, NAME.head: the number and the SHA-256 of the last line. It shows that lines at the
-end are missing.
+changes, removes or inserts a line in the middle has to write all later ones anew. The log's head,
+NAME.head, has the number and the SHA-256 of the last line: it shows that lines at the end are
+missing. A line that a crash has torn stays where it is, and the next line has its hash.
 
 What the chain cannot show: that somebody with the site's rights wrote log and head anew from some
-line on, or that both are gone. Who wants to show that keeps the head, 100 bytes, at another place.
-
-A line that a crash has torn stays where it is, and the next line has its hash.
+line on, or that both are gone. Who wants to show that keeps the head at another place.
 """
 
 from __future__ import annotations
@@ -47,13 +45,8 @@ START = "0" * 64
 
 @dataclass(frozen=True)
 class Log:
-    """A log as it was found.
-
-    Attributes
-    ----------
-    entries : oldest first.
-    broken : the first line that is not as it was written, and why; empty where there is none.
-    """
+    """A log as it was found: its entries, oldest first, and the first line that is not as it was
+    written, and why; empty where there is none."""
 
     entries: tuple[Disclosure, ...]
     broken: str
@@ -75,12 +68,8 @@ def head_of(path: str | Path) -> Path:
 
 
 def append(path: str | Path, entry: Disclosure) -> Disclosure:
-    """Add the entry to the log and force it to disk; returns it with its place in the chain.
-
-    Raises
-    ------
-    ResultsError : that fails; then the message must not leave.
-    """
+    """Add the entry to the log and force it to disk; returns it with its place in the chain. Raises
+    ResultsError where that fails; then the message must not leave."""
     try:
         with open_locked(path) as file:
             lines = _lines(_content(path, file))
@@ -100,12 +89,8 @@ def append(path: str | Path, entry: Disclosure) -> Disclosure:
 
 
 def keep_copy(path: str | Path, entry: Disclosure, content: Content) -> None:
-    """Write the message of an entry to NAME.messages/NUMBER.json, its values in base64.
-
-    Raises
-    ------
-    ResultsError : that fails; then the message must not leave.
-    """
+    """Write the message of an entry to NAME.messages/NUMBER.json, its values in base64; raises
+    ResultsError where that fails; then the message must not leave."""
     file = Path(path).with_name(f"{Path(path).name}.messages") / f"{entry.number:06}.json"
     values = {
         name: {key: b64encode(value).decode("ascii") for key, value in record.items()}
@@ -119,16 +104,11 @@ def keep_copy(path: str | Path, entry: Disclosure, content: Content) -> None:
 
 
 def read_log(path: str | Path) -> Log:
-    """The entries of a log, and whether they are as they were written.
+    """The entries of a log, and whether they are as they were written; raises ResultsError where
+    the file cannot be read, or no line of it is an entry.
 
-    Raises
-    ------
-    ResultsError : the file cannot be read, or no line of it is an entry.
-
-    Warns
-    -----
-    FedbnWarning : a line was torn by a crash, so its message did not leave; or there is no head, so
-        that nobody knows whether lines at the end are missing.
+    Warns of a line that a crash has torn, so that its message did not leave, and where there is no
+    head, so that nobody knows whether lines at the end are missing.
     """
     try:
         lines = _lines(read_bounded(path))

@@ -123,21 +123,16 @@ class FamilyRequest:
 
 @dataclass(frozen=True, eq=False)
 class FamilyAnswer:
-    """One site's counts, of the families that it gives; `own` is int64 [F], or empty.
-
-    Where own scores are wanted all families are given: they are compared with each other.
-    """
+    """One site's counts, of the families that it gives; `own` is int64 [F], or empty. Where own
+    scores are wanted all families are given: they are compared with each other."""
 
     counts: FamilyCounts
     own: npt.NDArray[np.int64]
 
 
 def answer_request(request: FamilyRequest, dataset: Dataset, ess: float) -> FamilyAnswer:
-    """The answer of a site with this table.
-
-    Its states are those of the request's schema, of which it may lack columns. StructureError where
-    it lacks one of a family that is asked for.
-    """
+    """The answer of a site with this table, whose states are those of the request's schema; raises
+    StructureError where it lacks a column of a family that is asked for."""
     counts = count_own_families(dataset, request.tables)
     own = own_scores(counts, ess) if request.with_own else np.zeros(0, dtype=np.int64)
     return FamilyAnswer(counts, own)
@@ -156,12 +151,7 @@ def request_to_arrays(request: FamilyRequest) -> dict[str, npt.NDArray[Any]]:
 
 
 def request_from_arrays(arrays: Arrays, schema: Schema, *, sender: str = "server") -> FamilyRequest:
-    """Check the arrays of a request and build it.
-
-    Raises
-    ------
-    MessageError : naming the sender and the first thing that is wrong.
-    """
+    """Check the arrays of a request and build it; raises MessageError, naming the sender."""
     with said_by(sender):
         found = REQUESTS.decode(arrays, bytes.fromhex(schema.hash), n=schema.n)
         families = tuple(
@@ -191,19 +181,8 @@ def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, 
 def answer_from_arrays(
     arrays: Arrays, request: FamilyRequest, ess: float, *, sender: str = "message"
 ) -> FamilyAnswer:
-    """Check the arrays of an answer from an untrusted site and build it.
-
-    Parameters
-    ----------
-    arrays : as :func:`answer_to_arrays` makes them.
-    request : the one that was answered.
-    ess : equivalent sample size of the own scores.
-    sender : who sent it, for the error text.
-
-    Raises
-    ------
-    MessageError : naming the sender and the first thing that is wrong.
-    """
+    """Check the arrays of an untrusted site's answer to `request`, whose own scores are of the
+    equivalent sample size `ess`, and build it; raises MessageError, naming the sender."""
     with said_by(sender):
         found = ANSWERS.decode(arrays, request.digest)
         if bool(found.marks[_WITH_OWN.name]) != request.with_own:
@@ -276,11 +255,7 @@ class _Layout:
 
 def tables_given(given: npt.NDArray[np.uint8], request: FamilyRequest) -> FamilyTables:
     """The tables of the families that are given: all where own scores are, else at least one.
-
-    Raises
-    ------
-    MessageError : they are others, or `given` is not of the request's length.
-    """
+    Raises MessageError for others, or where `given` is not of the request's length."""
     families = request.tables.families
     bits = unpack_bits("given", given, len(families), "families")
     if bits.all():

@@ -26,11 +26,9 @@ def _distance(dag: DAG, reply: ClientReply) -> float:
 
 
 def far_sites(result: FederationResult) -> tuple[str, ...]:
-    """The clients of whose structures those with more than half of its weight are far, sorted.
-
-    A structure is far as an input of the consensus is (`far_among`, by its share of its client's
-    weight): one client's structures can be near and far, and no mean of them has a say or has none.
-    """
+    """The clients of whose structures those with more than half of its weight are far, sorted. A
+    structure is far as an input of the consensus is (`far_among`, by its share of its client's
+    weight): one client's structures can be near and far."""
     replies, dag = result.fused_replies, result.consensus.dag
     shares = integer_weights(
         [reply.weights for reply in replies], [reply.dags for reply in replies]

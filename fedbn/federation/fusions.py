@@ -79,14 +79,9 @@ class FusionCall:
 
 @dataclass(frozen=True)
 class Fusion:
-    """One way to make one DAG of several.
-
-    Attributes
-    ----------
-    run : gives a DAG, or the paths among whose states the consensus is chosen.
-    own : the class of its settings, which adds those of its own (`fedbn.own_settings`).
-    function : what somebody else wrote; None for fedbn's own.
-    """
+    """One way to make one DAG of several: `run` gives a DAG, or the paths among whose states the
+    consensus is chosen; `own` is the class of its settings, which adds those of its own
+    (`fedbn.own_settings`); `function` what somebody else wrote, None for fedbn's own."""
 
     run: Callable[[FusionCall], Made]
     own: type[ConsensusSettings] = ConsensusSettings
@@ -111,12 +106,8 @@ def fusion_of(
 
 
 def require_fusion(settings: ConsensusSettings) -> Fusion:
-    """The fusion that the settings name.
-
-    Raises
-    ------
-    ConfigError : there is none, or a setting of its own is not as it must be.
-    """
+    """The fusion that the settings name; raises ConfigError where there is none, or a setting of
+    its own is not as it must be."""
     fusion = FUSIONS.find(settings.fusion)
     _with_own(settings, fusion)
     return fusion
@@ -133,14 +124,11 @@ def fuse_weighted(
 ) -> tuple[tuple[McbncPath, ...], McbncPath, Consensus]:
     """All paths, the one that was taken, and the consensus of the fusion that the settings name.
 
-    sites : the site that each DAG comes from, for what counts sites; each is one by default.
+    `sites` are those that each DAG comes from, for what counts sites; each is one by default. A
+    fusion that gives a DAG has a path of no deletions, whose G+ is that DAG.
 
-    A fusion that gives a DAG has a path of no deletions, whose G+ is that DAG.
-
-    Raises
-    ------
-    ConfigError : a setting is wrong; or θ is given, and the fusion has none.
-    PluginError : somebody else's fusion failed, or gave no DAG over these names.
+    Raises ConfigError: a setting is wrong, or θ is given and the fusion has none; PluginError:
+    somebody else's fusion failed, or gave no DAG over these names.
     """
     fusion = require_fusion(settings)
     if settings.variables == "union":

@@ -24,8 +24,8 @@ __all__ = ["GroupOfSums", "GroupedSums", "numbered_groups"]
 
 @dataclass(frozen=True)
 class GroupOfSums:
-    """One group: its name, what its sums gave, and its parameters, if the run wanted them (None
-    where nobody was asked, or nobody gave them)."""
+    """One group: its name, what its sums gave, and its parameters (None where nobody was asked, or
+    nobody gave them)."""
 
     name: str
     result: SecureResult
@@ -35,14 +35,8 @@ class GroupOfSums:
 
 @dataclass(frozen=True, eq=False)
 class GroupedSums:
-    """The groups, numbered from 1 in their order.
-
-    Attributes
-    ----------
-    groups : by their first sites.
-    refused : (client, reason) of those that did not match before there were cohorts.
-    knowledge : what the consensuses keep.
-    """
+    """The groups by their first sites, numbered from 1; (client, reason) of those that did not
+    match before there were cohorts; and what the consensuses keep."""
 
     groups: tuple[GroupOfSums, ...]
     refused: tuple[tuple[str, str], ...]

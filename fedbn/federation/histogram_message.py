@@ -97,13 +97,8 @@ def histogram_to_text(answer: Histogram) -> str:
 def histogram_from_text(
     text: object, question: Question, limits: Limits, *, sender: str
 ) -> Histogram:
-    """The inverse of `histogram_to_text`.
-
-    Raises
-    ------
-    MessageError : naming the sender: other columns than asked for, a bucket outside those asked
-        for, a count that is no whole number above 0.
-    """
+    """The inverse of `histogram_to_text`; raises MessageError, naming the sender: other columns
+    than asked for, a bucket outside those asked for, a count that is no whole number above 0."""
     with said_by(sender):
         columns = COUNTS.decode(text, max_bytes=limits.max_bytes).columns
         if set(columns) != set(question.prefixes):

@@ -46,17 +46,13 @@ __all__ = ["JudgedCounting", "open_judged"]
 
 @dataclass(frozen=True, eq=False)
 class JudgedCounting:
-    """The dialogue between two requests.
+    """The dialogue between two requests; what is not said here is as in `Counting`.
 
     Attributes
     ----------
     climb : where it is; before the first answer at the consensus of the structures.
-    pairs : bool [n, n], symmetric: the pairs that some site joined.
     candidates : whose families the first request is about.
-    rounds_left : how many requests there may be after the first.
-    limits : of the tables.
     rows : rows by the name of the site that answered; empty before the first answer.
-    ended : whether nothing more is to be asked.
     """
 
     climb: JudgedClimb
@@ -131,19 +127,10 @@ def open_judged(
     ess: float,
     limits: CandidateLimits | None = None,
 ) -> JudgedCounting:
-    """The dialogue before its first request, about what the rounds gave.
+    """The dialogue before its first request, about what the last round gave, with all its classes.
 
-    Parameters
-    ----------
-    result : of the last round, with all its classes.
-    settings : `choose`, `count_rounds` and `min_judges`.
-    ess : equivalent sample size of BDeu.
-    limits : of the tables.
-
-    Raises
-    ------
-    ConfigError : a column is to explain how the sites differ.
-    DataError : the columns are numbers.
+    Of the settings are `choose`, `count_rounds` and `min_judges`. Raises ConfigError where a column
+    is to explain how the sites differ, DataError where the columns are numbers.
     """
     if settings.site_column is not None:
         raise ConfigError(

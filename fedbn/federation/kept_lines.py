@@ -26,19 +26,11 @@ MAX_KEPT = 1 << 24
 def enter_lines(
     path: Path, new: Callable[[Sequence[Any]], Iterable[Any]], *, word: str, holds: str
 ) -> None:
-    """Add the lines that `new` makes of those there are, and force them to disk.
+    """Add the lines that `new` makes of the content of those there are, oldest first, and force
+    them to disk; what `new` raises leaves the file, readable by its owner alone, as it was.
 
-    Parameters
-    ----------
-    path : of the file, readable by its owner alone.
-    new : gets the content of every line, oldest first; what it raises leaves the file as it was.
-    word : of the refusal where the file would have more than MAX_KEPT bytes.
-    holds : what the lines must be, for the error text.
-
-    Raises
-    ------
-    PolicyError : `word`, the file is full; or what `new` raises.
-    ResultsError : the file cannot be read or written, or a line is none of these.
+    Raises PolicyError: `word`, the file would have more than MAX_KEPT bytes, or what `new` raises;
+    ResultsError: it cannot be read or written, or does not hold what it `holds`.
     """
     try:
         with open_locked(path) as file:

@@ -80,14 +80,11 @@ class StructureMessage:
     names : the agreed variables, sorted as text.
     dags : at least one DAG over exactly `names`, in that order.
     weights : one positive finite number per DAG.
-    status : one of STATUSES.
-    form : one of FORMS; for "cpdag" every DAG must be the canonical member of its class, as
-        :func:`as_classes` makes it.
+    status, form : of STATUSES and of FORMS; for "cpdag" every DAG must be the canonical member of
+        its class, as `as_classes` makes it.
     row_weights : the row-weight class of each DAG, at least 1 and ascending; empty for 1 each.
 
-    Raises
-    ------
-    MessageError : something is not as above.
+    Raises MessageError: something is not as above.
     """
 
     schema_hash: str
@@ -121,10 +118,8 @@ class StructureMessage:
 
 
 def as_classes(message: StructureMessage) -> StructureMessage:
-    """The message of the equivalence classes alone, with the sums of their weights.
-
-    Each class is there once for every row weight under which it was learned.
-    """
+    """The message of the equivalence classes alone, with the sums of their weights; each class is
+    there once for every row weight under which it was learned."""
     weights: dict[tuple[float, DAG], float] = {}
     for dag, weight, k in zip(message.dags, message.weights, message.row_weights, strict=True):
         member = k, consistent_extension(dag_to_cpdag(dag))
@@ -139,12 +134,8 @@ def as_classes(message: StructureMessage) -> StructureMessage:
 
 
 def dags_over(message: StructureMessage, names: Sequence[str], sender: str) -> tuple[DAG, ...]:
-    """The DAGs of a message over the columns that its sender has.
-
-    Raises
-    ------
-    MessageError : one of them joins a column that the sender does not have.
-    """
+    """The DAGs of a message over the columns that its sender has; raises MessageError where one of
+    them joins a column that it does not have."""
     if tuple(names) == message.names:
         return message.dags
     lacking = [k for k, name in enumerate(message.names) if name not in set(names)]
@@ -173,18 +164,11 @@ def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
 def rungs_from_arrays(
     arrays: Arrays, schema: Schema, *, limits: Limits | None = None, sender: str = "message"
 ) -> tuple[StructureMessage, tuple[tuple[float, str], ...]]:
-    """`from_arrays`, without the row-weight classes of which a graph has too many edges or parents.
+    """`from_arrays`, without the row-weight classes of which a graph has too many edges or parents:
+    a larger row weight makes denser graphs, and one that is too dense says nothing of the others.
 
-    A larger row weight makes denser graphs, and one that is too dense says nothing of the others.
-
-    Returns
-    -------
-    The message of the classes that are left, and (row weight, reason) of the others.
-
-    Raises
-    ------
-    MessageError
-        As `from_arrays`; also where no class is left.
+    Returns the message of the classes that are left, and (row weight, reason) of the others; raises
+    MessageError as `from_arrays`, and where no class is left.
     """
     try:
         return from_arrays(arrays, schema, limits=limits, sender=sender), ()
@@ -225,23 +209,10 @@ def _of_class(arrays: Arrays, row_weight: float) -> dict[str, npt.NDArray[Any]]:
 def from_arrays(
     arrays: Arrays, schema: Schema, *, limits: Limits | None = None, sender: str = "message"
 ) -> StructureMessage:
-    """Check the arrays of a message from another party and build it.
+    """The message of arrays that an untrusted sender made as :func:`to_arrays` does.
 
-    Parameters
-    ----------
-    arrays : mapping
-        As :func:`to_arrays` makes them, from an untrusted sender.
-    schema : Schema
-        The agreed schema, which gives names and hash.
-    limits : Limits or None
-        What is accepted at most; None for the defaults.
-    sender : str
-        Who sent it, for the error text.
-
-    Raises
-    ------
-    MessageError
-        Naming the sender and the first thing that is wrong.
+    `limits` are what is accepted at most, None for the defaults. Raises MessageError, naming the
+    sender and the first thing that is wrong.
     """
     with said_by(sender):
         return _checked_message(arrays, schema, limits or Limits())
@@ -326,10 +297,8 @@ def _check_graphs(
 
 
 def _check_acyclic(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
-    """No cycle in any DAG, found on the edges before a matrix is made of one of them.
-
-    All DAGs together are one graph; a strong component of two nodes or more holds a cycle.
-    """
+    """No cycle in any DAG, found on the edges before a matrix is made of one of them: all DAGs
+    together are one graph, and a strong component of two nodes or more holds a cycle."""
     if (edges[:, 0] == edges[:, 1]).any():
         raise MessageError("no variable of a DAG may be its own parent")
     from scipy.sparse import coo_array

@@ -53,18 +53,11 @@ class MixedParameters:
 def mixed_parameters(
     wanted: MixedFamilies, sites: Mapping[str, MixedSums], ess: float = 1.0
 ) -> MixedParameters:
-    """The network, every family from the rows of the sites that told it.
+    """The network, every family from the rows of the sites that told it (at least one site); `ess`
+    is the equivalent sample size of tables, and of equations (`fedbn.networks.conditional_sums`).
 
-    Parameters
-    ----------
-    wanted : what the sites were asked for.
-    sites : at least one.
-    ess : equivalent sample size of tables, and of equations (`fedbn.networks.conditional_sums`).
-
-    Raises
-    ------
-    NetworkError : no site told some family; all are named.
-    DataError : a number has no noise.
+    Raises NetworkError, naming all, where no site told some family; DataError where a number has no
+    noise.
     """
     names, lacking = wanted.schema.names, []
     parameters: list[Floats | Regressions] = []
@@ -92,19 +85,13 @@ def mixed_parameters(
 def gaussian_parameters(
     dag: DAG, sites: Mapping[str, Moments]
 ) -> tuple[LinearGaussianNetwork, Shifts]:
-    """The network of numbers alone from the moments of its sites, and where these have constants.
+    """The network of numbers alone from the moments of its sites (at least one; of
+    `family_pairs(dag)`), and where these have constants; `dag` is over the names of the columns, in
+    name order.
 
     Equations that are shared are those of the pooled rows, as `linear_gaussian_of` gives them; own
-    ones are those within sites (`fedbn.networks.conditional_sums`).
-
-    Parameters
-    ----------
-    dag : over the names of the columns, in name order.
-    sites : at least one; site -> its moments of `family_pairs(dag)`.
-
-    Raises
-    ------
-    DataError : a number has no noise.
+    ones are those within sites (`fedbn.networks.conditional_sums`). Raises DataError where a number
+    has no noise.
     """
     pairs = family_pairs(dag)
     place = {pair: i for i, pair in enumerate(pairs)}
@@ -186,17 +173,11 @@ def families_held_back(
 
 def with_numbers_last(consensus: DAG, schema: Schema) -> DAG:
     """A DAG in which no category has a number as parent, and which claims no independence that the
-    consensus does not claim.
+    consensus, over the schema's names in that order, does not claim.
 
     It is a member of the class, if one has its numbers last; otherwise the minimal I-map of the
     consensus in its own order, categories first, which has more edges.
 
-    Parameters
-    ----------
-    consensus : over the schema's names, in that order.
-
-    Examples
-    --------
     >>> from fedbn.data.dataset import Variable
     >>> schema = Schema((Variable("age"), Variable("crp"), Variable("ill", ("no", "yes"))))
     >>> collider = DAG.from_edges(schema.names, [("age", "ill"), ("crp", "ill")])

@@ -61,24 +61,14 @@ class Offers:
 
     def require_named(self, asked: LearnerSettings) -> None:
         """Raise PolicyError for code that is not fedbn's own and that this site does not name.
-
-        Nothing of it is imported before: a run cannot make a deployed site load a package.
-        """
+        Nothing of it is imported before: a run cannot make a deployed site load a package."""
         _require_named("learner", LEARNERS, asked.learner, self.learner)
         _require_named("score", SCORES, asked.score, self.score)
 
     def take_up(self, run: SiteRun, *, deployed: bool) -> LearnerSettings:
-        """The run's learner as this site has it.
-
-        Parameters
-        ----------
-        run : what it asks for.
-        deployed : whether other people's runs reach this site: then a run names no file here.
-
-        Raises
-        ------
-        PolicyError : it asks for something that is not offered.
-        """
+        """The run's learner as this site has it; raises PolicyError where the run asks for
+        something that is not offered. Other people's runs, which reach a `deployed` site, name no
+        file here."""
         asked = run.learner
         _require("learner", [asked.learner], self.learner)
         _require("score", [asked.score], self.score)

@@ -59,8 +59,8 @@ class LackingFamily:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> LackingFamily:
-        """The inverse of `to_dict`; raises KeyError, TypeError, ValueError or AttributeError for
-        anything else."""
+        """The inverse; raises KeyError, TypeError, ValueError or AttributeError for anything
+        else."""
         lacks = tuple((site, _texts(of)) for site, of in content["lacks"].items())
         variable, parents = str(content["variable"]), _texts(content["parents"])
         return cls(variable, parents, lacks, _texts(content["silent"]))
@@ -121,13 +121,8 @@ class ParameterSources:
     def without(
         self, dag: DAG, families: Iterable[Family], columns: Mapping[str, frozenset[int]]
     ) -> ParameterSources:
-        """The same where nobody gave these families.
-
-        Parameters
-        ----------
-        dag : the consensus, over the agreed names.
-        columns : site -> its columns, as places among these.
-        """
+        """The same where nobody gave these families of the consensus; `columns`: site -> its
+        columns, as places among the agreed names."""
         lacking = tuple(lacking_of(family, dag.names, columns) for family in families)
         gone = {each.variable for each in lacking}
         beyond = []
@@ -241,12 +236,8 @@ def turned_words(turned: Sequence[Sequence[str]]) -> str:
 
 
 def held_back_in(run: Mapping[str, Any], source: str) -> dict[str, tuple[str, ...]]:
-    """Variable -> sites whose rows its table is without, as the content of a `run.json` says.
-
-    Raises
-    ------
-    ResultsError : it says so in another form than `ParameterSources.to_dict`; names the source.
-    """
+    """Variable -> sites whose rows its table is without, as the content of a `run.json` says;
+    raises ResultsError, naming the source, where it is in another form."""
     told = run.get("parameters") or {}
     found = told.get("held_back", {}) if isinstance(told, Mapping) else None
     if not isinstance(found, Mapping) or not all(
@@ -260,12 +251,8 @@ def held_back_in(run: Mapping[str, Any], source: str) -> dict[str, tuple[str, ..
 
 
 def not_given_in(run: Mapping[str, Any], source: str) -> tuple[LackingFamily, ...]:
-    """The families of which nobody gave counts, as the content of a `run.json` says.
-
-    Raises
-    ------
-    ResultsError : it says so in another form than `ParameterSources.to_dict`; names the source.
-    """
+    """The families of which nobody gave counts, as the content of a `run.json` says; raises
+    ResultsError, naming the source, where it is in another form."""
     told = run.get("parameters") or {}
     try:
         return tuple(LackingFamily.from_dict(each) for each in told.get("not_given", ()))
@@ -277,12 +264,8 @@ def not_given_in(run: Mapping[str, Any], source: str) -> tuple[LackingFamily, ..
 
 
 def unanswered_in(run: Mapping[str, Any], source: str) -> dict[str, str]:
-    """Variable -> why no question about it has an answer, as the content of a `run.json` says.
-
-    Raises
-    ------
-    ResultsError : as for `not_given_in`.
-    """
+    """Variable -> why no question about it has an answer, as the content of a `run.json` says;
+    raises ResultsError as `not_given_in`."""
     lacking = {each.variable: each.words for each in not_given_in(run, source)}
     if not lacking:
         return {}

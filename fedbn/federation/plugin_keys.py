@@ -41,11 +41,9 @@ def _kinds() -> Iterator[_Kind]:
 
 
 def plugin_settings(of: str) -> Iterator[tuple[str, str, Setting]]:
-    """(what it is of, key, setting) of every setting that plug-ins of a kind have of their own.
-
-    The kinds are `learner` and `fusion`. Loads all that are installed; raises PluginError for one
-    that cannot be loaded.
-    """
+    """(what it is of, key, setting) of every setting that plug-ins of a kind, `learner` or
+    `fusion`, have of their own. Loads all that are installed; raises PluginError for one that
+    cannot be loaded."""
     kind = next(kind for kind in _kinds() if kind.key == of)
     for name in kind.registry.names():
         if not kind.registry.is_own(name):
@@ -54,12 +52,8 @@ def plugin_settings(of: str) -> Iterator[tuple[str, str, Setting]]:
 
 
 def with_plugin_settings(said: Said, known: Collection[str]) -> Said:
-    """(key, type, value) of a flat config, with keys of plug-ins in the settings that carry them.
-
-    Raises
-    ------
-    ConfigError : a key is for a learner or a fusion that the run does not use.
-    """
+    """(key, type, value) of a flat config, with keys of plug-ins in the settings that carry them;
+    raises ConfigError where a key is for a learner or a fusion that the run does not use."""
     if all(key in known for key, _, _ in said):
         return said
     flat = {key: value for key, _, value in said}

@@ -1,8 +1,8 @@
 """What a site lets leave, whatever a run asks for; decided at the site, before anything is sent.
 
-A refusal says one of the words of REASONS and nothing else: no figure, no name. The full reason is
-for the site's own log. Policies bind what an honest app sends; they cannot bind code that a site
-lets in without looking at it.
+A refusal says one of the words of REASONS and nothing else; the full reason is for the site's own
+log. Policies bind what an honest app sends; they cannot bind code that a site lets in without
+looking at it.
 """
 
 from __future__ import annotations
@@ -61,11 +61,9 @@ MAX_EPSILON = 10.0
 
 @dataclass(frozen=True)
 class SitePolicy(Settings):
-    """The limits of one site, which its file has under [policy].
-
-    On by default are those on identifiers, on the number of messages, on histograms, and the
-    rounding of weights; every other limit is off unless it is given.
-    """
+    """The limits of one site, which its file has under [policy]. On by default are those on
+    identifiers, on the number of messages, on histograms, and the rounding of weights; every other
+    is off unless given."""
 
     min_rows: int = setting(
         0, "With fewer rows nothing is sent, not even column names.", at_least(0)
@@ -179,10 +177,8 @@ class SitePolicy(Settings):
             raise refusal("secure-sums", "structures leave under secure sums only")
 
     def require_private(self, guarantee: Guarantee | None) -> None:
-        """Raise PolicyError where only private structures may leave and these are not.
-
-        Whether the sum over all runs is within the limits is the ledger's to say.
-        """
+        """Raise PolicyError where only private structures may leave and these are not; the sum over
+        all runs is the ledger's to limit."""
         if guarantee is None and self.max_epsilon is not None:
             raise refusal("max-epsilon", "the run's learner is not private")
 
@@ -241,14 +237,9 @@ class SitePolicy(Settings):
             raise refusal("schema-hash", f"the run's schema has the hash {schema.hash}")
 
     def require_no_identifiers(self, dataset: Dataset, *, named: bool) -> None:
-        """Raise PolicyError where states of a column tell of single rows (see `max_states`).
-
-        Parameters
-        ----------
-        dataset : the site's table.
-        named : whether the site itself names the states; otherwise, where they were agreed before,
-            rare ones are no secret and do not count.
-        """
+        """Raise PolicyError where states of a column tell of single rows (see `max_states`). Rare
+        states count only where the site itself names them (`named`), not where they were agreed
+        before."""
         rule = IdentifierRule(
             max_states=self.max_states or dataset.n_rows,
             rows_per_state=3 if self.max_states else 0,
@@ -269,8 +260,8 @@ class SitePolicy(Settings):
         """Raise PolicyError for a promise that promises hardly anything, unless the site wants it.
 
         Beyond ε = MAX_EPSILON an answer may tell any row; with δ of 1 / rows or more, publishing a
-        row that is drawn at random would be as private. The rows are taken as the next power of
-        two: a refusal is free, and by many values of δ it would tell the very number.
+        row drawn at random would be as private. The rows are taken as the next power of two:
+        refusals are free, and many values of δ would tell the number.
         """
         if self.weak_privacy:
             return
@@ -292,21 +283,12 @@ class SitePolicy(Settings):
             )
 
     def permit_counts(self, counts: FamilyCounts, *, compared: bool) -> FamilyCounts:
-        """The counts of the families that may leave: those without a count that is too small.
+        """The counts of the families that may leave, rounded where the policy's rule says so: those
+        without a count that is too small and, where small counts are held back, not too large to be
+        compared with what was told before (`fedbn.federation.counted`).
 
-        Where small counts are held back, so are tables too large to be compared with those that
-        were told before (`fedbn.federation.counted`).
-
-        They are rounded where the policy's rule for small counts says so.
-
-        Parameters
-        ----------
-        counts : of all families that were asked for.
-        compared : whether families are compared with each other, so that all or none must leave.
-
-        Raises
-        ------
-        PolicyError : none may leave.
+        Where families are `compared` with each other, all or none leave. Raises PolicyError where
+        none may.
         """
         kept = [each for each in counts.tables.families if self._may_leave(counts, each)]
         if compared or not kept:
@@ -329,10 +311,8 @@ class SitePolicy(Settings):
         return self.rule.least <= 1 or counts.tables.cells_of(family) <= COMPARED_CELLS
 
     def require_unrounded(self) -> None:
-        """Raise PolicyError where counts leave rounded only, or small ones not at all.
-
-        Moments cannot be rounded, and in a masked sum nobody sees which counts are small.
-        """
+        """Raise PolicyError where counts leave rounded, or small ones not at all: moments cannot be
+        rounded, and in a masked sum nobody sees which counts are small."""
         if self.disclosure != "none":
             raise refusal("min-cell", f"disclosure = {self.disclosure!r} holds of single counts")
 

@@ -2,7 +2,7 @@
 
 The file holds a code per cell (or a float), under the agreed names, and the contract in its
 metadata. It is written whole or not at all, readable by its owner alone. A deployed site answers
-from it; the table itself is not opened again until somebody prepares it anew.
+from it, until somebody prepares the table anew.
 """
 
 from __future__ import annotations
@@ -60,17 +60,11 @@ def prepared_path(table: str | Path, site: SiteFile) -> Path:
 
 
 def prepare(table: str | Path, site: SiteFile, number: int = 1) -> PreparedTable:
-    """Read a table once, as its site's file says and no run.
+    """Read a table once, as its site's file says and no run; `number` is how often it has been
+    prepared, this time included.
 
-    Parameters
-    ----------
-    table, site : the table, and the decisions.
-    number : how often it has been prepared, this time included.
-
-    Raises
-    ------
-    DataError, SchemaError : the table cannot be read like this, or is not within the file's schema.
-    PolicyError : "states": the file names no schema, and a column looks like identifiers.
+    Raises DataError, SchemaError: the table cannot be read like this, or is not within the file's
+    schema; PolicyError: "states": the file names no schema, and a column looks like identifiers.
     """
     own = {agreed: name for name, agreed in site.mapping.columns.items()}
     decided = site
@@ -101,21 +95,11 @@ def _numbers_in(schema: Schema) -> tuple[str, ...]:
 
 
 def renew(table: str | Path, site: SiteFile, *, confirmed: bool = False) -> Contract:
-    """Prepare a table and keep it; the site's log has a line for every new contract.
+    """Prepare a table and keep it; the site's log has a line for every new contract. Returns the
+    contract, the one there is where nothing has changed.
 
-    Parameters
-    ----------
-    table, site : as for `prepare`.
-    confirmed : whether somebody wants a new contract in place of the one there is.
-
-    Returns
-    -------
-    The contract; the one there is where nothing has changed.
-
-    Raises
-    ------
-    ContractError : the table or the decisions have changed, and nobody has confirmed that.
-    ResultsError : the prepared table or the log cannot be written. Others as `prepare`.
+    Raises ContractError: the table or the decisions have changed, and nobody has `confirmed` that a
+    new contract is wanted; ResultsError: it or the log cannot be written; others as `prepare`.
     """
     path = prepared_path(table, site)
     before = _contract_in(path) if path.exists() else None
@@ -166,12 +150,8 @@ def write_prepared(prepared: PreparedTable, path: Path) -> None:
 
 
 def contract_of(table: str | Path, site: SiteFile) -> Contract:
-    """The contract under which a table was prepared; no row is read.
-
-    Raises
-    ------
-    ContractError : the table was not prepared, or under other decisions than the site's now.
-    """
+    """The contract under which a table was prepared; no row is read. Raises ContractError: it was
+    not prepared, or under other decisions than the site's now."""
     contract = _contract_in(prepared_path(table, site))
     if contract.decisions != json.dumps(decisions_of(site), sort_keys=True):
         raise ContractError(
@@ -194,12 +174,8 @@ def _contract_in(path: Path) -> Contract:
 
 
 def rows_of(path: Path, contract: Contract) -> Dataset:
-    """The rows of a prepared table, which a process reads once.
-
-    Raises
-    ------
-    ContractError : they are not those of the contract.
-    """
+    """The rows of a prepared table, which a process reads once; raises ContractError where they are
+    not those of the contract."""
     try:
         status = path.stat()
     except OSError as error:

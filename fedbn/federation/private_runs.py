@@ -27,12 +27,9 @@ def guarantee_of(settings: LearnerSettings) -> Guarantee | None:
 def require_private_run(run: SiteRun) -> None:
     """Check the settings of a run whose learner is private, and warn of weak promises; others pass.
 
-    Raises
-    ------
-    ConfigError : the schema would be read from the tables (it must be given, or be that of the
-        network that is sampled), sites would tell rows and seconds, cut points or parameters would
-        be found in the tables, there are several rounds or a row weight, or columns of numbers have
-        no bounds.
+    Raises ConfigError: the schema would be read from the tables, sites would tell rows and seconds,
+    cut points or parameters would be found in the tables, there are several rounds or a row weight,
+    or columns of numbers have no bounds.
     """
     guarantee = guarantee_of(run.learner)
     if guarantee is None:

@@ -5,8 +5,7 @@ task         what a request is about: the agreed schema, the round, the run of s
 question     a question for histograms       -> histogram   the answer
 report       what the server says of columns -> receipt     that it was heard
 sums         a request for a masked sum, the first one with the terms of the run
-schema       a site's columns and states
-keys         a site's public key of secure sums
+schema, keys a site's columns and states, and its public key of secure sums
 diagnostics  what a site tells about itself, where both sides want it
 """
 

@@ -10,11 +10,9 @@ from fedbn.wire.npy import MAX_BYTES
 
 @dataclass(frozen=True)
 class Limits(Settings):
-    """What a receiver accepts at most.
-
-    One dense graph among many sparse ones makes the fusion dense and slow, so the limits on
-    in-degree and edges protect the consensus, those on DAGs and bytes the memory.
-    """
+    """What a receiver accepts at most. One dense graph among many sparse ones makes the fusion
+    dense and slow, so the limits on in-degree and edges protect the consensus, those on DAGs and
+    bytes the memory."""
 
     max_in_degree: int = setting(
         16, "Maximum number of parents of a node in a reply's DAGs.", at_least(0)

@@ -4,9 +4,8 @@
     server_round: state, good replies, refusals   -> state
 
 One round is one-shot structural consensus (AAAI-26): every client searches on its own table, the
-server fuses the DAGs and nothing else. In further rounds the consensus goes back and the clients
-restart their searches from it, as FedGES does, until the consensus stays as it is or the limit of
-rounds is reached.
+server fuses the DAGs and nothing else. In further rounds the clients restart their searches from
+the consensus, as FedGES does, until it stays as it is or the limit of rounds is reached.
 """
 
 from __future__ import annotations
@@ -52,14 +51,8 @@ LEARNER_STREAM = 4
 
 
 def site_rng(seed: int, site: int, number: int) -> np.random.Generator:
-    """The generator of one site's learner in one round: the same in every engine.
-
-    Parameters
-    ----------
-    seed : of the run.
-    site : its place among the sites, from 0.
-    number : of the round, from 1.
-    """
+    """The generator of a site's learner (its place, from 0) in a round (from 1): the same in every
+    engine."""
     return np.random.default_rng([seed, LEARNER_STREAM, site, number])
 
 
@@ -81,19 +74,15 @@ def client_round(
 
     Parameters
     ----------
-    dataset : the client's table, whose columns are those of `schema`.
-    schema : the agreed schema.
+    dataset, schema : the client's table, whose columns are those of the agreed schema.
     settings, rng : the learner.
     start : the consensus of the round before, from which the search restarts.
     given : whether the run gave the schema; then all of its states count, as they always do for a
         private learner, whose noise must not depend on the states that the table has.
     variables : "union" where the table may lack columns of the schema: these are isolated in the
-        message, the search restarts from what the consensus says of the table's own, and keeps
-        what the knowledge says of these.
+        message; start and knowledge are restricted to the table's own.
 
-    Raises
-    ------
-    SchemaError : the table has a column or a state that the schema lacks, or lacks a column.
+    Raises SchemaError: the table has a column or a state that the schema lacks, or lacks a column.
     """
     own = schema if variables == "same" else own_part(schema, dataset.names)
     agreed = dataset.with_schema(own)
@@ -131,14 +120,12 @@ def server_round(
     Parameters
     ----------
     state : the server before the round.
-    replies : the good replies, at most one per client; `without_dense` refuses some.
+    replies : the good ones, at most one per client; `without_dense` refuses some.
     refused : (client, reason) of the others.
     settings : good replies that are needed, density, search and reading.
     progress : called as progress(deletions done, edges of G+).
 
-    Raises
-    ------
-    QuorumError : there are too few good replies; the first refusals are named.
+    Raises QuorumError: there are too few good replies; the first refusals are named.
     """
     ordered = sorted(replies, key=lambda reply: reply.client)
     kept, dense = without_dense(ordered, settings.max_edges_ratio)
@@ -173,21 +160,18 @@ def update_clients(
 ) -> ServerState:
     """The last round fused anew with other clients, nobody being asked again.
 
-    After one round this is the run with these clients from the start. After several, the
-    structures of those who stay were learned from consensuses that the others shared in.
+    After one round this is the run with these clients from the start. After several, the structures
+    of those who stay were learned from consensuses that the others shared in.
 
     Parameters
     ----------
     state : after at least one round.
-    settings : search and reading, as in that round.
+    settings, progress : as in that round.
     added : replies of new clients, over the agreed names.
     removed : names of clients that leave.
-    progress : of the fusion.
 
-    Raises
-    ------
-    ConfigError : a client to be removed is not there, or a new one has the name of another.
-    QuorumError : no client is left.
+    Raises ConfigError: a client to be removed is not there, or a new one has the name of another;
+    QuorumError: no client is left.
     """
     before = state.result
     if before is None:
@@ -247,7 +231,7 @@ def fuse_needed(
 ) -> tuple[tuple[FusedClass, ...], FusedClass]:
     """The fusions that the choice needs, by ascending row weight, and the one that is taken.
 
-    The rule of structures (`fedbn.choice.ladder`) needs no fusion, so where nothing else chooses no
+    The rule of structures (`fedbn.choice.ladder`) needs no fusion: where nothing else chooses, no
     other class is fused. Raises ConfigError as `fuse_classes` does.
     """
     taken = row_weight_of_structures(replies, schema, cast(Variables, settings.variables))
@@ -264,12 +248,7 @@ def fuse_classes(
     progress: Progress | None = None,
 ) -> tuple[FusedClass, ...]:
     """The fusion of every row-weight class that at least half of the replies have, by ascending row
-    weight.
-
-    Raises
-    ------
-    ConfigError : the replies have different classes, not counting what was left out.
-    """
+    weight; raises as `row_weights_of`."""
     weights = row_weights_of(replies)
     return tuple(_fused_class(k, replies, settings, progress) for k in weights)
 
@@ -277,10 +256,8 @@ def fuse_classes(
 def row_weights_of(replies: Sequence[ClientReply]) -> tuple[float, ...]:
     """The row weights of which at least half of the replies have structures, ascending.
 
-    Raises
-    ------
-    ConfigError : the replies have different classes, not counting what was left out; or no class
-        is left.
+    Raises ConfigError: the replies have different classes, not counting what was left out; or no
+    class is left.
     """
     sent = [{*reply.row_weights} for reply in replies]
     wanted = set().union(*sent)

@@ -1,13 +1,10 @@
-"""The flat form of an experiment, as a Flower run config.
+"""The flat form of an experiment, as a Flower run config: a table whose values are text, integers,
+floats or booleans.
 
-A Flower run config is a flat table whose values are text, integers, floats or booleans; a key can
-be overridden only when `[tool.flwr.app.config]` already has it, and an empty text breaks Flower's
-byte counting. So every setting always has a key, in kebab-case, and
-
-* a setting that is not given is the word `none`;
-* a list of texts is JSON text (`["a.csv", "b.csv"]`), or the bare text when it has one element.
-
-Unknown keys are errors: a misspelt setting that is silently ignored costs a wrong experiment.
+A key can be overridden only when `[tool.flwr.app.config]` already has it, and an empty text breaks
+Flower's byte counting. So every setting always has a key, in kebab-case; one that is not given is
+the word `none`; and a list of texts is JSON text (`["a.csv", "b.csv"]`), or the bare text when it
+has one element. Unknown keys are errors.
 """
 
 from __future__ import annotations
@@ -67,20 +64,12 @@ def to_run_config(experiment: Experiment) -> dict[str, RunConfigValue]:
 
 
 def from_run_config(config: Mapping[str, Any], **local: Any) -> Experiment:
-    """Build the experiment that a flat run config describes.
+    """Build the experiment that a flat run config describes; absent keys keep their defaults.
+    `local` are settings that no run config holds, by the names of their keys: `engine`,
+    `processes`, ...
 
-    Parameters
-    ----------
-    config : mapping
-        Kebab-case keys as in :func:`run_config_keys`; absent keys keep their defaults.
-    **local
-        Settings that no run config holds, by the names of their keys: `engine`, `processes`, ...
-
-    Raises
-    ------
-    ConfigError
-        For an unknown key (the nearest known one is named), a value of the wrong type, or a value
-        that no run can have.
+    Raises ConfigError for an unknown key (the nearest known one is named), a value of the wrong
+    type, or a value that no run can have.
     """
     said = tuple((key, type(value), value) for key, value in config.items())
     try:

@@ -22,14 +22,9 @@ SHOWN = 3
 
 
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
-    """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report.
-
-    - Sites are two groups, so that counts chose nothing.
-    - Sites sent structures that are far from the consensus, unlike those of the others.
-    - Columns are constant within every site, so that no structure has an edge of theirs.
-    - Structures of a row weight broke a limit, and at which sites.
-    - Families were too large to be counted, and where the structures alone decided.
-    """
+    """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report:
+    on columns that are constant within every site, on sites that are two groups or far from the
+    consensus, on row weights that broke a limit, and on families too large to be counted."""
     said: list[str] = []
     if isinstance(result, FederationResult):
         said += [

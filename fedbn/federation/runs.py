@@ -31,16 +31,9 @@ DAY = 24 * 3600.0
 
 @dataclass(frozen=True)
 class SiteRun:
-    """What a site must know of a run.
-
-    Attributes
-    ----------
-    learner, tables : how it learns, and how the run would have tables read.
-    rounds : what it is asked for.
-    gives_schema : whether the run gives the columns and states.
-    samples : whether it samples a network, which gives them, too.
-    variables : "union" where the run may agree on columns that a site lacks.
-    """
+    """What a site must know of a run: how it learns, how the run would have tables read, and what
+    the site is asked for; whether the run gives the columns and states, or samples a network, which
+    gives them, too; and whether it may agree on columns that a site lacks (`variables` "union")."""
 
     learner: LearnerSettings
     tables: TableSettings

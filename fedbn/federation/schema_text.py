@@ -26,19 +26,10 @@ def schema_from_text(
 ) -> Schema:
     """Check the JSON text of another party's schema, and its hash, and build it.
 
-    Parameters
-    ----------
-    text, schema_hash : as they came.
-    limits : what is accepted at most; without them only the length of the text is limited.
-    sender : who sent it, for the error text.
-
-    Raises
-    ------
-    MessageError
-        Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, more columns
-        than a DAG of `limits.max_bytes` has, a name that is longer than MAX_NAME or holds control
-        characters, its hash is not `schema_hash`, or a column has more than `limits.max_states`
-        states.
+    Without `limits` only the length of the text is limited. Raises MessageError, naming the sender:
+    no text, longer than `limits.max_bytes`, no JSON, no schema, more columns than a DAG of
+    `limits.max_bytes` has, a name that is longer than MAX_NAME or holds control characters, another
+    hash, or a column of more than `limits.max_states` states.
     """
     with said_by(sender):
         schema = _schema(text, (limits or Limits()).max_bytes)

@@ -1,8 +1,5 @@
 """Choosing by counts, and parameters, where the server has sums over the sites and nothing else.
 
-    summed_choice       result of the sums over structures -> its structure as counts choose it
-    summed_parameters   result -> the consensus with parameters
-
 Both are questions that go on where those on structures ended, under the same masks. Every sum is
 that of the open run, so both choose and estimate as it does. All sites must answer: without one of
 them there are no counts, and the result stays as it is.
@@ -84,10 +81,8 @@ def _open(result: SecureResult, run: ServerRun) -> Counting:
 def summed_parameters(
     result: SecureResult, ess: float
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, BayesianNetwork | None, Lacking]]:
-    """Ask for the counts of the consensus' families; QuorumError may be thrown in.
-
-    The network is that of the pooled rows, to the last digit.
-    """
+    """Ask for the counts of the consensus' families, and give it parameters: those of the pooled
+    rows, to the last digit. QuorumError may be thrown in."""
     dag = result.consensus.dag
     try:
         tables = FamilyTables(result.schema, families_of([dag]))

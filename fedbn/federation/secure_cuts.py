@@ -5,10 +5,10 @@
 
 In the open the server weighs a site down that has more than three times the median site's numbers.
 Under masks it sees no site's share. So the votes tell the median, to a power of two; three times
-that is told to all as `most` before the first round, and a site with more keeps to it by itself: it
-counts as many of its numbers, evenly by their ranks. A site that lies is held by what a sum can be,
-and by nothing else: no count below 0, no more numbers than `most` for each site, and in every round
-those of the round before. What is not so ends the run.
+that is told to all as `most`, and a site with more counts as many of its numbers, evenly by their
+ranks. A site that lies is held by what a sum can be, and by nothing else: no count below 0, no more
+numbers than `most` for each site, and in every round those of the round before. What is not so ends
+the run.
 
 A site lets itself be asked these four requests, in this order, about the columns of the terms; what
 it answers in a round, and how often, is said in `fedbn.federation.cut_rounds`.
@@ -122,11 +122,7 @@ def cut_words(data: bytes) -> str:
 
 def allow(data: bytes, before: AskedCuts, terms: Terms) -> tuple[CutSumRequest, AskedCuts]:
     """The request, and what was asked with it; the request before, word for word, is one, too.
-
-    Raises
-    ------
-    PolicyError : "query", and why.
-    """
+    Raises PolicyError: "query", and why."""
     try:
         request, session, number = from_bytes(data)
         _require(session == terms.session, "the request is of another run")
@@ -164,20 +160,12 @@ def own_sizes(request: SizeRequest, numbers: Numbers) -> Ints:
 
 
 def most_of(request: SizeRequest, votes: Ints, sites: int) -> dict[str, int]:
-    """Column -> how many numbers a site may count, at most three times the median site's.
+    """Column -> how many numbers a site may count, at most three times the median site's, from the
+    sum of the votes of so many sites. The median is the lower one of the sites that have any; of
+    its power of two the lower end.
 
-    The median is the lower one of the sites that have any; of its power of two the lower end.
-
-    Parameters
-    ----------
-    request : of the votes.
-    votes : their sum over the sites.
-    sites : how many sites voted.
-
-    Raises
-    ------
-    MessageError : these are no votes of so many sites.
-    DataError : nobody has numbers of a column.
+    Raises MessageError: these are no votes of so many sites; DataError: nobody has numbers of a
+    column.
     """
     if votes.shape != (len(request.columns) * SIZES,):
         raise MessageError("the sums must be votes on the sizes of all columns")
@@ -214,18 +202,8 @@ def own_counts(question: Question, answer: Histogram) -> Ints:
 def counts_of(
     request: BucketRequest, total: Ints, sites: int, before: Histogram | None
 ) -> Histogram:
-    """The histogram that a sum is.
-
-    Parameters
-    ----------
-    request, total : what was asked, and the sum over the sites.
-    sites : how many they are.
-    before : that of the round before; None in round 1.
-
-    Raises
-    ------
-    MessageError : the sum is none of histograms of so many sites.
-    """
+    """The histogram that a sum over so many sites is, `before` being that of the round before;
+    raises MessageError where it is none of histograms of so many sites."""
     question, counts, begin = request.question, {}, 0
     for name, prefixes in sorted(question.prefixes.items()):
         size = len(prefixes) << BITS

@@ -1,8 +1,6 @@
-"""The server's part of a federated run under secure sums, as pure functions.
-
-    terms_of         what all sites are told before the first sum
-    search_of        the questions of the run, and what they find
-    result_of        the consensus on it
+"""The server's part of a federated run under secure sums, as pure functions: `terms_of` is what all
+sites are told before the first sum, `search_of` the questions of the run, `result_of` the consensus
+on what they find.
 
 What the server learns is the same in every run, and said in every report: `statements`.
 """
@@ -61,8 +59,7 @@ class SumCost:
     ----------
     rounds : requests to all sites, that for their keys among them.
     up, down : bytes that one site sent and got, over all rounds, without what Flower adds.
-    site_seconds : CPU seconds of one site's answers, their mean over the sites; None where they do
-        not tell.
+    site_seconds : mean CPU seconds of a site's answers; None where they do not tell.
     """
 
     rounds: int
@@ -73,11 +70,8 @@ class SumCost:
 
 @dataclass(frozen=True)
 class VotedConsensus:
-    """The consensus of moral votes alone: a DAG at which no edge change lowers the mean SMHD.
-
-    Attributes are those of `Consensus`, and the knowledge that is kept; the directions are any of
-    the class that keep it.
-    """
+    """The consensus of moral votes alone: a DAG at which no edge change lowers the mean SMHD. Its
+    directions are any of the class that keep the knowledge; the rest is as in `Consensus`."""
 
     dag: DAG
     mean_smhd: Fraction
@@ -92,8 +86,7 @@ class SecureResult:
 
     Attributes
     ----------
-    schema : the agreed schema.
-    clients : names of the sites of the cohort, sorted.
+    schema, clients : the agreed schema; names of the sites of the cohort, sorted.
     refused : (client, reason) of those that did not match before the cohort was made.
     votes : summed votes on pairs.
     path, branch, consensus : of "secure-sums"; of "moral-votes" there is no path.
@@ -154,13 +147,10 @@ def units_of(run: ServerRun) -> int:
 
 
 def search_of(schema: Schema, clients: int, run: ServerRun) -> Search:
-    """The questions of a run: yields requests, is sent sums, ends with what they say.
+    """The questions of a run: yields requests, is sent sums, ends with what they say. The budget
+    `consensus-seconds` is in CPU seconds here: waiting for sites does not count.
 
-    The budget `consensus-seconds` is in CPU seconds here: waiting for sites does not count.
-
-    Raises
-    ------
-    ConfigError : a setting does not fit the number of clients.
+    Raises ConfigError where a setting does not fit the number of clients.
     """
     settings, units = run.consensus, units_of(run)
     if settings.aggregation == "moral-votes":

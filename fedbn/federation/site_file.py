@@ -81,10 +81,8 @@ class SiteFile:
     courier: CourierKeys | None = None
 
     def prepare(self, how: Preparation) -> Preparation:
-        """What a run wants, in this site's own names, with what the site itself decided.
-
-        A column that the run leaves out everywhere need not be here.
-        """
+        """What a run wants, in this site's own names, with what the site itself decided; a column
+        that the run leaves out everywhere need not be here."""
         return replace(
             how,
             columns=self.columns or how.columns,
@@ -103,12 +101,8 @@ def is_site_file(path: str | Path) -> bool:
 
 
 def read_site_file(path: str | Path) -> SiteFile:
-    """Read a site's TOML file, as in the module's docstring; its paths are relative to it.
-
-    Raises
-    ------
-    ConfigError : the file cannot be read, a key is unknown, or a value is wrong.
-    """
+    """Read a site's TOML file, as in the module's docstring; its paths are relative to it. Raises
+    ConfigError: the file cannot be read, a key is unknown, or a value is wrong."""
     try:
         content = tomllib.loads(read_bounded(path, MAX_SETTINGS).decode("utf-8"))
     except OSError as error:

@@ -51,14 +51,8 @@ Numbers = Mapping[str, NDArray[np.float64]]
 def site_preparation(
     settings: TableSettings, site: SiteFile, cuts: Mapping[str, Cuts] | None = None
 ) -> Preparation:
-    """What to do with the site's table, in its own names; its file goes before the run.
-
-    Parameters
-    ----------
-    settings : of the run.
-    site : what the site decided.
-    cuts : agreed column -> cuts; None for those of the settings.
-    """
+    """What to do with the site's table, in its own names; its file goes before the run's settings.
+    `cuts`: agreed column -> cuts; None for those of the settings."""
     own = {agreed: name for name, agreed in site.mapping.columns.items()}
     return site.prepare(settings.preparation(cuts).rename(own))
 
@@ -66,10 +60,8 @@ def site_preparation(
 def require_admitted(path: str | Path, settings: TableSettings, site: SiteFile) -> None:
     """Look at a table's names and at its number of rows, and at nothing in its cells.
 
-    Raises
-    ------
-    PolicyError : it has too few rows, or a column that would be named and may not be.
-    DataError : the file is no table.
+    Raises PolicyError: it has too few rows, or a column that would be named and may not be;
+    DataError: the file is no table.
     """
     policy = site.policy
     if not policy.min_rows and policy.variables is None:
@@ -112,12 +104,8 @@ def site_table(
 
 
 def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> Numbers:
-    """Agreed name -> the numbers of every column of which all cells that are there are numbers.
-
-    Raises
-    ------
-    DataError : the table cannot be read.
-    """
+    """Agreed name -> the numbers of every column of which all cells that are there are numbers;
+    raises DataError where the table cannot be read."""
     settings = without_identifiers([(path, site)], settings)
     how = site_preparation(settings, site)
     numbers = column_numbers(str(path), _columns(path, how, numbers=True), how)
@@ -127,14 +115,11 @@ def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> N
 def without_identifiers(
     sites: Sequence[tuple[str | Path, SiteFile]], settings: TableSettings
 ) -> TableSettings:
-    """The settings with the columns that `leave_out_identifiers` means in place of it.
+    """The settings with the columns that `leave_out_identifiers` means in place of it; warns which
+    these are, with the number of their states.
 
     A column that looks like an identifier at one site is left out at all of them. Those with cuts
     and those that are chosen by name are not meant.
-
-    Warns
-    -----
-    FedbnWarning : which columns are left out, with the number of their states.
     """
     if not settings.leave_out_identifiers:
         return settings
@@ -169,24 +154,13 @@ def many_numbers(numbers: Numbers) -> dict[str, bool]:
 
 
 def tables_with_cuts(sites: Mapping[str, Numbers], settings: TableSettings) -> TableSettings:
-    """The settings with the cut points that `discretise` asks for in place of it.
+    """The settings with the cut points that `discretise` asks for in place of it, found over the
+    numbers of tables at hand (table, as messages name it -> its columns of numbers) by the three
+    rounds that a server and its sites go through.
 
-    They are found over the numbers of tables at hand, by the three rounds that a server and its
-    sites go through.
-
-    Parameters
-    ----------
-    sites : table, as messages name it -> its columns of numbers.
-    settings : of the run.
-
-    Raises
-    ------
-    ConfigError : a column asked for does not hold numbers at every site.
-
-    Warns
-    -----
-    FedbnWarning : there are fewer intervals than asked for, a column that holds numbers at one
-        table does not at another, and is not cut, or a table's numbers are on another scale.
+    Raises ConfigError where a column asked for does not hold numbers at every site. Warns where
+    there are fewer intervals than asked for, where a column that holds numbers at one table does
+    not at another, and is not cut, and where a table's numbers are on another scale.
     """
     kinds = {table: many_numbers(numbers) for table, numbers in sites.items()}
     given = settings.preparation().cuts

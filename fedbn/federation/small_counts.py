@@ -5,8 +5,8 @@
     opensafely   counts from 1 to 7 do not leave, the others are rounded to multiples of 5
 
 A count that must not leave holds its family back (decision 022). Rounded counts of a family sum to
-the number of rows, rounded in the same way, for every family must count the same rows: what single
-roundings leave over is given to, or taken from, the largest cells, of equal ones the first.
+the number of rows, rounded in the same way: what single roundings leave over is given to, or taken
+from, the largest cells, of equal ones the first.
 """
 
 from __future__ import annotations

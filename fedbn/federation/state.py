@@ -20,11 +20,11 @@ class ClientReply:
     Attributes
     ----------
     client : its name at the server.
-    dags, weights : its structures over the agreed names that it has, all of them unless sites have
-        different ones, and a positive weight for each.
-    row_weights : the row-weight class of each; empty for 1 each.
+    dags, weights : its structures over the agreed names that it has, and a positive weight for
+        each.
     status : a word of `fedbn.federation.message.STATUSES`.
     rows, seconds : rows of its table and CPU seconds of its search, where it shares them.
+    row_weights : the row-weight class of each structure; empty for 1 each.
     rows_dropped : rows that it left out, as a cell was missing; 0 where it does not say.
     left_out : (row weight, reason) of the classes of which a structure broke a limit.
     """
@@ -70,13 +70,11 @@ class FederationResult:
 
     Attributes
     ----------
-    schema : the agreed schema.
-    replies : the good replies of the last round, by client name.
+    schema, replies : the agreed schema; the good replies of the last round, by client name.
     refused : (client, reason) of every reply that was not used, in any round.
     lone_states : (client, column, state) of the states that one site alone has.
     path, consensus : of the last round, and of the row-weight class that was taken.
-    rounds : how many rounds there were.
-    converged : whether the last round left the consensus as it was.
+    rounds, converged : how many there were; whether the last left the consensus as it was.
     row_weight : the class that was taken.
     classes : the fusions of all classes, by ascending row weight; of the class that was taken
         alone, where nothing but structures chooses.
@@ -112,10 +110,8 @@ class FederationResult:
 @dataclass(frozen=True)
 class ServerState:
     """The server between two rounds: the agreed schema, and the result of the rounds so far.
-
-    `refused` holds refusals from before the first round, too; `lone_states` (client, column,
-    state) what one site alone has; `divided` the columns that differ between sites only.
-    """
+    `refused` holds refusals from before the first round, too; the rest is as in
+    `FederationResult`."""
 
     schema: Schema
     n_clients: int

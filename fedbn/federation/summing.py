@@ -1,8 +1,8 @@
 """Choosing by sums of products, where columns are numbers: one request, and what follows from it.
 
-What `counting.py` is for categories. Every site sends the sums of products of all its columns,
-about its own means (`fedbn.federation.scatter_message`); the server adds them and chooses
-(`fedbn.choice.by_scatters`). A climb asks for nothing more: the sums give every family's score.
+Every site sends the sums of products of all its columns, about its own means
+(`fedbn.federation.scatter_message`); the server adds them and chooses (`fedbn.choice.by_scatters`).
+A climb asks for nothing more: the sums give every family's score.
 """
 
 from __future__ import annotations
@@ -33,20 +33,12 @@ def choose_by_sums(
     settings: ConsensusSettings,
     seed: int,
 ) -> FederationResult:
-    """The result with the structure that the sums choose; with the sites' groups, where the sums
-    say that they are two; as it was where no site sent any.
+    """The result of the rounds, over columns of which some are numbers, with the structure that the
+    sums of the sites choose; with the sites' groups, where the sums say that they are two; as it
+    was where no site sent any.
 
-    Parameters
-    ----------
-    result : of the rounds, over columns of which some are numbers.
-    scatters : site -> its sums, of the sites that sent any.
-    settings : how to choose.
-    seed : of the run.
-
-    Raises
-    ------
-    ConfigError : a site column is given, which no sum within sites can see; or sites have different
-        columns.
+    Raises ConfigError: a site column is given, which no sum within sites can see; or sites have
+    different columns.
     """
     if settings.site_column is not None:
         raise ConfigError(

@@ -68,12 +68,10 @@ class ToldCounts:
         return ToldCounts(self.digest, schema, self.cells.sum(axis=away), self.sums)
 
     def differs_by_few(self, other: ToldCounts, least: int) -> bool:
-        """Whether a difference of the two tells of 1 to `least` - 1 rows.
-
-        That is so where some counts here and there, over any columns that both have or over none
-        (the number of rows), differ by so few; and, as sums of products differ by whatever the
-        rows are that came and went, for sums of other rows also where as many went as came.
-        """
+        """Whether a difference of the two tells of 1 to `least` - 1 rows: whether some counts here
+        and there, over any columns that both have or over none (the number of rows), differ by so
+        few; or, as sums of products differ by whatever the rows are that came and went, whether as
+        many went as came."""
         if self.digest == other.digest:
             return False
         more_than_rows = not (self.tells_rows_alone or other.tells_rows_alone)
