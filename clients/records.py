@@ -20,11 +20,9 @@ def record_of(arrays: Mapping[str, NDArray[Any]]) -> ArrayRecord:
     return ArrayRecord({key: Array(array) for key, array in arrays.items()})
 
 
-def arrays_in(
-    record: object, form: ArrayFormat, *, max_bytes: int = MAX_BYTES, sender: str = "server"
-) -> Arrays:
-    """The arrays of a record; raises MessageError, naming the sender, for any other record."""
+def arrays_in(record: object, form: ArrayFormat, *, max_bytes: int = MAX_BYTES) -> Arrays:
+    """The arrays of a record; raises MessageError for any other record."""
     if not isinstance(record, ArrayRecord):
-        raise MessageError(f"{sender}: there must be a record of {', '.join(form.keys)}")
+        raise MessageError(f"there must be a record of {', '.join(form.keys)}")
     parts = [(key, array.data) for key, array in record.items()]
-    return form.read(parts, max_bytes=max_bytes, sender=sender)
+    return form.read(parts, max_bytes=max_bytes)

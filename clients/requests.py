@@ -54,19 +54,21 @@ class Task:
     report: str
 
 
+@said_by(SERVER)
 def task_of(message: Message) -> Task:
     """The task of a train request; raises MessageError."""
     record = _record(message, TASK)
-    schema = schema_from_text(record.get("text"), record.get("hash"), sender=SERVER)
+    schema = schema_from_text(record.get("text"), record.get("hash"))
     return Task(schema, record["round"], printable(record.get("report", ""), MAX_REPORT))
 
 
+@said_by(SERVER)
 def agreed_of(message: Message) -> Schema | None:
     """The schema that a question for columns names, if the run gave one; raises MessageError."""
     record = _task(message)
     if "text" not in record:
         return None
-    return schema_from_text(record["text"], record.get("hash"), sender=SERVER)
+    return schema_from_text(record["text"], record.get("hash"))
 
 
 def require_version(message: Message) -> None:
@@ -80,6 +82,7 @@ def require_version(message: Message) -> None:
         )
 
 
+@said_by(SERVER)
 def cuts_of(message: Message) -> dict[str, Cuts]:
     """The cut points that a question for columns comes with; raises MessageError."""
     text = _task(message).get("cuts")
@@ -88,9 +91,10 @@ def cuts_of(message: Message) -> dict[str, Cuts]:
     try:
         return parse_cuts(json_value(text))
     except (ValueError, TypeError, AttributeError) as error:
-        raise MessageError(f"{SERVER}: cuts must be texts column=numbers: {error}") from None
+        raise MessageError(f"cuts must be texts column=numbers: {error}") from None
 
 
+@said_by(SERVER)
 def question_of(message: Message) -> Question | None:
     """What a question for histograms asks; raises MessageError."""
     return question_from_text(_record(message, QUESTION)["text"])
@@ -121,6 +125,7 @@ _SUMS = {
 }
 
 
+@said_by(SERVER)
 def sum_of(message: Message) -> SumQuestion:
     """The question of a request for a sum; raises MessageError."""
     record = _record(message, SUMS)
@@ -128,33 +133,38 @@ def sum_of(message: Message) -> SumQuestion:
     return SumQuestion(record["request"], None if terms is None else Terms.from_text(terms))
 
 
+@said_by(SERVER)
 def run_of(message: Message) -> str:
     """The name of a run of secure sums; raises MessageError."""
     record = _record(message, TASK)
     if "run" not in record:
-        raise MessageError(f"{SERVER}: a request for a key must name its run")
+        raise MessageError("a request for a key must name its run")
     return str(record["run"])
 
 
+@said_by(SERVER)
 def round_of(message: Message) -> int:
     """The round that a request belongs to; 0 before the first."""
     return int(_task(message).get("round", 0))
 
 
+@said_by(SERVER)
 def report_of(message: Message) -> str:
     """The text of a report; raises MessageError."""
     return printable(_record(message, REPORT)["text"], MAX_REPORT)
 
 
+@said_by(SERVER)
 def consensus_of(message: Message, schema: Schema) -> DAG | None:
     """The consensus to start from, or None in the first round; raises MessageError."""
     if "consensus" not in message.content:
         return None
     limits = Limits(max_in_degree=schema.n, max_edges=schema.n**2, max_dags=1)
     arrays = arrays_in(message.content["consensus"], STRUCTURES)
-    return from_arrays(arrays, schema, limits=limits, sender=SERVER).dags[0]
+    return from_arrays(arrays, schema, limits=limits).dags[0]
 
 
+@said_by(SERVER)
 def families_of_request(message: Message, schema: Schema) -> FamilyRequest:
     """The families whose counts are asked for; raises MessageError."""
     return request_from_arrays(arrays_in(message.content.get(REQUESTS.name), REQUESTS), schema)
@@ -166,5 +176,4 @@ def _task(message: Message) -> Mapping[str, Any]:
 
 
 def _record(message: Message, form: RecordFormat) -> Mapping[str, Any]:
-    with said_by(SERVER):
-        return form.read(message.content.get(form.name))
+    return form.read(message.content.get(form.name))

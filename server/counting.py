@@ -60,7 +60,7 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
             break
         if not answers:
             break
-        dialogue = dialogue.heard(answers)
+        dialogue = dialogue.hear(answers)
     everything = (*state.refused, *sorted(refused.items()))
     result = replace(dialogue.conclude(state.result), refused=everything)
     for remark in run_remarks(result):
@@ -96,8 +96,7 @@ def _scatters(
     content = RecordDict({"task": task_record(result.schema, result.rounds)})
 
     def read(reply: RecordDict, client: str) -> Scatter:
-        arrays = arrays_in(reply, SCATTERS, run.limits, client)
-        return scatter_from_arrays(arrays, result.schema, sender=client)
+        return scatter_from_arrays(arrays_in(reply, SCATTERS, run.limits), result.schema)
 
     asked = sites.only({reply.client for reply in result.replies})
     found, reasons = asked.ask(SCATTER, content, read)
@@ -121,8 +120,8 @@ def answers_to(
     contents = {site: made[own] for site, own in asked.items()}
 
     def read(reply: RecordDict, client: str) -> FamilyAnswer:
-        arrays = arrays_in(reply, ANSWERS, run.limits, client)
-        return answer_from_arrays(arrays, asked[client], run.learner.ess, sender=client)
+        arrays = arrays_in(reply, ANSWERS, run.limits)
+        return answer_from_arrays(arrays, asked[client], run.learner.ess)
 
     found, reasons = sites.ask_each(COUNTS, contents, read)
     refused = {client: f"counts {number}: {reason}" for client, reason in reasons.items()}

@@ -36,7 +36,7 @@ from fedbn.federation.records import HISTOGRAM as FORM
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.runs import ServerRun
 from server.masked_cuts import masked_selection
-from server.replies import LOG, Sites, values_in
+from server.replies import LOG, Sites
 
 HISTOGRAM = f"{MessageType.QUERY}.histogram"
 
@@ -52,7 +52,7 @@ def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cut
         return {}
 
     def read_kinds(text: object, client: str) -> dict[str, bool]:
-        return kinds_from_text(text, limits, sender=client)
+        return kinds_from_text(text, limits)
 
     sites = Sites(grid, {node: f"node {node}" for node in sorted(nodes)}, run.reply_seconds)
     kinds = _answers(sites, question_to_text(None), read_kinds)
@@ -107,9 +107,9 @@ def _read_counts(
     text: object, client: str, question: Question, before: Mapping[str, Histogram], limits: Limits
 ) -> Histogram:
     """The histogram of a site; raises MessageError unless it is of the numbers of its last one."""
-    answer = histogram_from_text(text, question, limits, sender=client)
+    answer = histogram_from_text(text, question, limits)
     if client in before and not before[client].is_refined_by(answer, question):
-        raise MessageError(f"{client}: counts must be those of the round before")
+        raise MessageError("counts must be those of the round before")
     return answer
 
 
@@ -120,7 +120,7 @@ def _answers(
     content = RecordDict({"question": ConfigRecord({"text": question})})
 
     def read_text(reply: RecordDict, client: str) -> Answer:
-        return read(values_in(reply, FORM, client)["text"], client)
+        return read(FORM.read(reply.get(FORM.name))["text"], client)
 
     answers, refused = sites.ask(HISTOGRAM, content, read_text)
     for reason in refused.values():

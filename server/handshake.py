@@ -31,8 +31,9 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ServerState
+from fedbn.wire.sender import said_by
 from fedbn.wording import count_of, list_some, printable
-from server.replies import LOG, Sites, content_of, diagnostic, replies_by_node, values_in
+from server.replies import LOG, Sites, content_of, diagnostic, replies_by_node
 
 REPORT = f"{MessageType.QUERY}.report"
 SOMEBODY = ConsensusSettings(min_replies=1, min_fraction=0.0)
@@ -177,7 +178,9 @@ def _schemas(
     refused: dict[str, str] = {}
     for node, client in clients.items():
         try:
-            schemas[client] = _schema(answers.get(node), client, limits)
+            with said_by(client):
+                told = SCHEMA.read(content_of(answers.get(node)).get(SCHEMA.name))
+                schemas[client] = schema_from_text(told["text"], told["hash"], limits=limits)
         except MessageError as error:
             LOG.warning("refused: %s", error)
             refused[client] = f"handshake: {error}"
@@ -244,10 +247,3 @@ def _label(reply: Message | None) -> str | None:
         return None
     label = diagnostic(reply.content, "label", str)
     return printable(label, 60).strip() or None if label else None
-
-
-def _schema(reply: Message | None, client: str, limits: Limits | None) -> Schema:
-    if reply is None:
-        raise MessageError(f"{client}: no reply")
-    told = values_in(content_of(reply, client), SCHEMA, client)
-    return schema_from_text(told["text"], told["hash"], limits=limits, sender=client)

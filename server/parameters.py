@@ -220,7 +220,7 @@ def _ask_about(
     record = record_of(to_arrays(asked))
     content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
 
-    def checked(reply: RecordDict, client: str) -> Sums:
-        return read(arrays_in(reply, form, run.limits, client), sender=client)
+    def read_sums(reply: RecordDict, client: str) -> Sums:
+        return read(arrays_in(reply, form, run.limits))
 
-    return sites.ask(kind, content, checked)
+    return sites.ask(kind, content, read_sums)

@@ -17,7 +17,6 @@ from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.npy import Arrays
-from fedbn.wire.records import RecordFormat
 from fedbn.wire.sender import said_by
 from fedbn.wording import printable
 
@@ -63,14 +62,13 @@ def read_replies(
     read: Callable[[RecordDict, str], T],
 ) -> tuple[dict[str, T], dict[str, str]]:
     """Client -> what `read` makes of the content of its reply, and client -> why there is nothing,
-    which names it; `read` raises MessageError."""
+    which names it; `read` raises MessageError, without a name."""
     found: dict[str, T] = {}
     refused: dict[str, str] = {}
     for node, client in clients.items():
         try:
-            if node not in by_node:
-                raise MessageError(f"{client}: no reply")
-            found[client] = read(content_of(by_node[node], client), client)
+            with said_by(client):
+                found[client] = read(content_of(by_node.get(node)), client)
         except MessageError as error:
             refused[client] = str(error)
     return found, refused
@@ -119,31 +117,27 @@ def _may_answer(reply: Message, request: Message) -> bool:
     return reply.has_error() or reply.metadata.src_node_id == request.metadata.dst_node_id
 
 
-def content_of(reply: Message, client: str) -> RecordDict:
+def content_of(reply: Message | None) -> RecordDict:
     """The records of a reply; raises MessageError with the client's own (redacted) reason."""
+    if reply is None:
+        raise MessageError("no reply")
     if reply.has_error():
         reason = printable(reply.error.reason or f"error {reply.error.code}")
         if reason == FAILED:
             reason = "failed; the reason is in the site's own log"
-        raise MessageError(f"{client}: {reason}")
+        raise MessageError(reason)
     if not reply.has_content():
-        raise MessageError(f"{client}: a reply must have content")
+        raise MessageError("a reply must have content")
     return reply.content
 
 
-def arrays_in(content: RecordDict, form: ArrayFormat, limits: Limits, client: str) -> Arrays:
+def arrays_in(content: RecordDict, form: ArrayFormat, limits: Limits) -> Arrays:
     """The arrays of a form in a reply; raises MessageError unless there are these within limits."""
     record = content.get(form.name)
     if not isinstance(record, ArrayRecord):
-        raise MessageError(f"{client}: a reply must hold the arrays of {form.name}")
+        raise MessageError(f"a reply must hold the arrays of {form.name}")
     parts = [(key, bytes(array.data)) for key, array in record.items()]
-    return form.read(parts, max_bytes=limits.max_bytes, sender=client)
-
-
-def values_in(content: RecordDict, form: RecordFormat, client: str) -> Mapping[str, Any]:
-    """The values of a record in a reply; raises MessageError unless they are as it was declared."""
-    with said_by(client):
-        return form.read(content.get(form.name))
+    return form.read(parts, max_bytes=limits.max_bytes)
 
 
 def record_of(arrays: Mapping[str, NDArray[Any]]) -> ArrayRecord:

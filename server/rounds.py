@@ -100,20 +100,16 @@ def _ask(
 
 
 def _reply(content: RecordDict, client: str, shaken: Handshake, run: ServerRun) -> ClientReply:
-    """The content of a reply as checked structures; raises MessageError naming the client."""
-    arrays = arrays_in(content, STRUCTURES, run.limits, client)
-    message, left_out = rungs_from_arrays(
-        arrays, shaken.state.schema, limits=run.limits, sender=client
-    )
+    """The content of a reply as checked structures; raises MessageError."""
+    arrays = arrays_in(content, STRUCTURES, run.limits)
+    message, left_out = rungs_from_arrays(arrays, shaken.state.schema, limits=run.limits)
     found = tuple(sorted({*message.row_weights, *(k for k, _ in left_out)}))
     if found != run.learner.ladder:
-        raise MessageError(
-            f"{client}: the row weights must be {list(run.learner.ladder)}, not {list(found)}"
-        )
+        raise MessageError(f"the row weights must be {list(run.learner.ladder)}, not {list(found)}")
     seconds = diagnostic(content, "seconds", float)
     return ClientReply(
         client=client,
-        dags=dags_over(message, shaken.columns.get(client, message.names), client),
+        dags=dags_over(message, shaken.columns.get(client, message.names)),
         weights=message.weights,
         status=message.status,
         rows=diagnostic(content, "rows", int),

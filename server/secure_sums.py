@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -46,7 +47,6 @@ from server.replies import (
     diagnostic,
     replies_by_node,
     task_record,
-    values_in,
 )
 
 KEYS, SUMS = f"{MessageType.QUERY}.keys", f"{MessageType.TRAIN}.sums"
@@ -124,7 +124,8 @@ class Cohort:
 
     def _content(self, reply: Message, node: int) -> RecordDict:
         try:
-            return content_of(reply, self.clients[node])
+            with said_by(self.clients[node]):
+                return content_of(reply)
         except MessageError as error:
             raise QuorumError(
                 f"every site of a secure sum must answer: {error}; this round cannot be read"
@@ -213,7 +214,8 @@ def members_of(cohort: Cohort, kind: str, contents: Mapping[int, RecordDict]) ->
 
 
 def _member(answer: RecordDict, client: str) -> Member:
-    key = _of_all(lambda: values_in(answer, KEY_RECORD, client))
+    with _of_all(client):
+        key = KEY_RECORD.read(answer.get(KEY_RECORD.name))
     return Member(key.get("name", client), key["public"].hex(), key.get("signature", b"").hex())
 
 
@@ -238,18 +240,17 @@ def ask_masked(cohort: Cohort, data: bytes, terms: Terms, kind: str = SUMS) -> l
 
 
 def _vector(answer: RecordDict, client: str) -> Masked:
-    def read() -> Masked:
-        with said_by(client):
-            arrays = arrays_in(answer, MASKED, Limits(max_bytes=MAX_BYTES), client)
-            masked: Masked = MASKED.decode(arrays)["masked"]
-            return masked
-
-    return _of_all(read)
+    with _of_all(client):
+        arrays = arrays_in(answer, MASKED, Limits(max_bytes=MAX_BYTES))
+        masked: Masked = MASKED.decode(arrays)["masked"]
+    return masked
 
 
-def _of_all(read: Callable[[], T]) -> T:
-    """What is read of an answer; what is wrong with it ends the run, as nobody may be missing."""
+@contextmanager
+def _of_all(client: str) -> Iterator[None]:
+    """Inside, what is wrong with a client's answer ends the run, as nobody may be missing."""
     try:
-        return read()
+        with said_by(client):
+            yield
     except MessageError as error:
         raise QuorumError(str(error)) from None

@@ -187,7 +187,7 @@ def _replies(
         replies.append(
             ClientReply(
                 site,
-                dags_over(message, dataset.names, site),
+                dags_over(message, dataset.names),
                 message.weights,
                 message.status,
                 dataset.n_rows,
@@ -219,5 +219,5 @@ def _choose_by_counts(
             site: answer_request(own, tables[site], ess)
             for site, own in requests_of(wanted, columns).items()
         }
-        dialogue = dialogue.heard(answers)
+        dialogue = dialogue.hear(answers)
     return dialogue.conclude(result)

@@ -16,7 +16,7 @@ from typing import Any
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
-from fedbn.federation.kept_lines import MAX_KEPT, require_room, to_line
+from fedbn.federation.kept_lines import MAX_KEPT, named_errors, require_room, to_line
 from fedbn.locked_file import append, open_locked
 from fedbn.whole_file import replace_file
 
@@ -50,19 +50,10 @@ def reserve_answer(
     "max-messages": the file is full, and nothing is written.
     """
     place = budget_beside(log)
-    try:
-        with open_locked(log) as file:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise ResultsError(f"{log} must be a file, for answers are counted beside it")
-            _reserve(place, (now.isoformat(timespec="seconds"), run, kind, 1), allow)
-    except (ValueError, TypeError) as error:
-        raise ResultsError(
-            f"{place} must hold [time, run, kind, answers] in every line: {error}"
-        ) from None
-    except OSError as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise ResultsError(f"{place} cannot be used: {error.strerror or error}") from None
+    with named_errors(place, "[time, run, kind, answers]"), open_locked(log) as file:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise ResultsError(f"{log} must be a file, for answers are counted beside it")
+        _reserve(place, (now.isoformat(timespec="seconds"), run, kind, 1), allow)
 
 
 def _reserve(place: Path, new: Line, allow: Callable[[int, int], None]) -> None:

@@ -216,35 +216,35 @@ def sums_to_arrays(sums: MixedSums, wanted: MixedFamilies) -> dict[str, npt.NDAr
     )
 
 
-def sums_from_arrays(arrays: Arrays, wanted: MixedFamilies, *, sender: str) -> MixedSums:
+@said_by()
+def sums_from_arrays(arrays: Arrays, wanted: MixedFamilies) -> MixedSums:
     """Check the arrays of an answer from an untrusted site and build it; raises MessageError,
-    naming the sender and the first thing that is wrong."""
-    with said_by(sender):
-        n = wanted.dag.n
-        lengths = np.cumsum([(0, 0, 0), *(wanted.sizes(node) for node in range(n))], axis=0)
-        total = dict(zip("CMP", map(int, lengths[-1]), strict=True))
-        found = CONDITIONALS.decode(arrays, wanted.digest, n=n, **total)
-        rows = int(found["rows"][0])
-        tables: dict[int, Ints] = {}
-        numbers: dict[int, ConditionalSums] = {}
-        for node, variable in enumerate(wanted.schema.variables):
-            (c, m, p), (c_end, m_end, p_end) = lengths[node], lengths[node + 1]
-            counts = found["counts"][c:c_end]
-            means, products = found["means"][m:m_end], found["products"][p:p_end]
-            if not found["told"][node]:
-                if counts.any() or means.any() or products.any():
-                    raise MessageError(f"the family of {variable.name!r} is held back, and told")
-                continue
-            if int(counts.sum()) != rows:
-                raise MessageError(
-                    f"the family of {variable.name!r} must count {rows} rows, not {counts.sum()}"
-                )
-            if variable.states is not None:
-                tables[node] = counts.reshape(-1, len(variable.states))
-            else:
-                family = wanted.number_family(node)
-                numbers[node] = _number_sums(variable.name, family, counts, means, products)
-        return MixedSums(rows, tables, numbers)
+    naming the first thing that is wrong."""
+    n = wanted.dag.n
+    lengths = np.cumsum([(0, 0, 0), *(wanted.sizes(node) for node in range(n))], axis=0)
+    total = dict(zip("CMP", map(int, lengths[-1]), strict=True))
+    found = CONDITIONALS.decode(arrays, wanted.digest, n=n, **total)
+    rows = int(found["rows"][0])
+    tables: dict[int, Ints] = {}
+    numbers: dict[int, ConditionalSums] = {}
+    for node, variable in enumerate(wanted.schema.variables):
+        (c, m, p), (c_end, m_end, p_end) = lengths[node], lengths[node + 1]
+        counts = found["counts"][c:c_end]
+        means, products = found["means"][m:m_end], found["products"][p:p_end]
+        if not found["told"][node]:
+            if counts.any() or means.any() or products.any():
+                raise MessageError(f"the family of {variable.name!r} is held back, and told")
+            continue
+        if int(counts.sum()) != rows:
+            raise MessageError(
+                f"the family of {variable.name!r} must count {rows} rows, not {counts.sum()}"
+            )
+        if variable.states is not None:
+            tables[node] = counts.reshape(-1, len(variable.states))
+        else:
+            family = wanted.number_family(node)
+            numbers[node] = _number_sums(variable.name, family, counts, means, products)
+    return MixedSums(rows, tables, numbers)
 
 
 def _number_sums(

@@ -2,8 +2,8 @@
 
     open_counting         result of the rounds                -> Counting
     Counting.request      what is asked next                  -> FamilyRequest, or None at the end
-    Counting.heard        the answers of all sites            -> Counting
-    Counting.heard_sums   the sums of the answers             -> Counting
+    Counting.hear         the answers of all sites            -> Counting
+    Counting.hear_sums   the sums of the answers             -> Counting
     Counting.conclude     the result                          -> it with its choice
 
 Under secure sums the server has the sums alone (`secure_counting.py`). Where sites have different
@@ -123,7 +123,7 @@ class Counting:
         families = neighbours(self.climb, self.pairs, self.limits)
         return FamilyRequest(FamilyTables(self.schema, families), True) if families else None
 
-    def heard(self, answers: Mapping[str, FamilyAnswer]) -> Counting:
+    def hear(self, answers: Mapping[str, FamilyAnswer]) -> Counting:
         """The dialogue after the checked answers of the sites that gave one; at least one."""
         if self.climb is None and self.split is not None:
             groups = self._confirm(self.split, answers)
@@ -132,9 +132,9 @@ class Counting:
         rows: dict[tuple[str, ...], int] = {
             (site,): answers[site].counts.rows for site in sorted(answers)
         }
-        return self.heard_sums(rows, *_sum(list(answers.values())))
+        return self.hear_sums(rows, *_sum(list(answers.values())))
 
-    def heard_sums(
+    def hear_sums(
         self, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints
     ) -> Counting:
         """The dialogue after the sums over all sites; it ends where `rows` have changed."""

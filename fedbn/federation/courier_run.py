@@ -111,17 +111,11 @@ class CourierRun:
 
     def find(self, site: str, question: str) -> Asked | None:
         """The question, if it was asked."""
-        for each in self.asked:
-            if (each.site, each.question) == (site, question):
-                return each
-        return None
+        return next((e for e in self.asked if (e.site, e.question) == (site, question)), None)
 
     def request_to(self, site: str, number: int) -> Asked | None:
         """The question of a number to a site."""
-        for each in self.asked:
-            if (each.site, each.number) == (site, number):
-                return each
-        return None
+        return next((e for e in self.asked if (e.site, e.number) == (site, number)), None)
 
     def next_number(self) -> int:
         """The number of the next request."""

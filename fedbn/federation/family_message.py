@@ -150,17 +150,17 @@ def request_to_arrays(request: FamilyRequest) -> dict[str, npt.NDArray[Any]]:
     )
 
 
-def request_from_arrays(arrays: Arrays, schema: Schema, *, sender: str = "server") -> FamilyRequest:
-    """Check the arrays of a request and build it; raises MessageError, naming the sender."""
-    with said_by(sender):
-        found = REQUESTS.decode(arrays, bytes.fromhex(schema.hash), n=schema.n)
-        families = tuple(
-            Family(node, tuple(found["parents"][first:last].tolist()))
-            for node, (first, last) in zip(
-                found["nodes"].tolist(), pairwise(found["indptr"].tolist()), strict=True
-            )
+@said_by()
+def request_from_arrays(arrays: Arrays, schema: Schema) -> FamilyRequest:
+    """Check the arrays of a request and build it; raises MessageError."""
+    found = REQUESTS.decode(arrays, bytes.fromhex(schema.hash), n=schema.n)
+    families = tuple(
+        Family(node, tuple(found["parents"][first:last].tolist()))
+        for node, (first, last) in zip(
+            found["nodes"].tolist(), pairwise(found["indptr"].tolist()), strict=True
         )
-        return FamilyRequest(FamilyTables(schema, families), bool(found.marks[_WITH_OWN.name]))
+    )
+    return FamilyRequest(FamilyTables(schema, families), bool(found.marks[_WITH_OWN.name]))
 
 
 def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, npt.NDArray[Any]]:
@@ -178,23 +178,21 @@ def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, 
     )
 
 
-def answer_from_arrays(
-    arrays: Arrays, request: FamilyRequest, ess: float, *, sender: str = "message"
-) -> FamilyAnswer:
+@said_by()
+def answer_from_arrays(arrays: Arrays, request: FamilyRequest, ess: float) -> FamilyAnswer:
     """Check the arrays of an untrusted site's answer to `request`, whose own scores are of the
-    equivalent sample size `ess`, and build it; raises MessageError, naming the sender."""
-    with said_by(sender):
-        found = ANSWERS.decode(arrays, request.digest)
-        if bool(found.marks[_WITH_OWN.name]) != request.with_own:
-            raise MessageError("own scores must be there if, and only if, they were asked for")
-        tables = tables_given(found["given"], request)
-        counts = _unpack(found["seen"], found["gaps"], found["cells"], tables)
-        if not 1 <= counts.rows <= MAX_SITE_ROWS:
-            raise MessageError(
-                f"counts must be of at least 1 row and at most {MAX_SITE_ROWS}, not {counts.rows}"
-            )
-        _check_own(found["own"], counts, request, ess)
-        return FamilyAnswer(counts, found["own"])
+    equivalent sample size `ess`, and build it; raises MessageError."""
+    found = ANSWERS.decode(arrays, request.digest)
+    if bool(found.marks[_WITH_OWN.name]) != request.with_own:
+        raise MessageError("own scores must be there if, and only if, they were asked for")
+    tables = tables_given(found["given"], request)
+    counts = _unpack(found["seen"], found["gaps"], found["cells"], tables)
+    if not 1 <= counts.rows <= MAX_SITE_ROWS:
+        raise MessageError(
+            f"counts must be of at least 1 row and at most {MAX_SITE_ROWS}, not {counts.rows}"
+        )
+    _check_own(found["own"], counts, request, ess)
+    return FamilyAnswer(counts, found["own"])
 
 
 def _pack(

@@ -66,15 +66,15 @@ def question_to_text(question: Question | None) -> str:
     return QUESTIONS.encode(asked)
 
 
-def question_from_text(text: object, *, sender: str = "server") -> Question | None:
-    """The inverse of `question_to_text`; raises MessageError naming the sender."""
-    with said_by(sender):
-        asked = QUESTIONS.decode(text)
-        if asked.prefixes is not None:
-            return Question(asked.round, asked.prefixes)
-        if asked.round:
-            raise MessageError(f"a question of round {asked.round} must have prefixes")
-        return None
+@said_by()
+def question_from_text(text: object) -> Question | None:
+    """The inverse of `question_to_text`; raises MessageError."""
+    asked = QUESTIONS.decode(text)
+    if asked.prefixes is not None:
+        return Question(asked.round, asked.prefixes)
+    if asked.round:
+        raise MessageError(f"a question of round {asked.round} must have prefixes")
+    return None
 
 
 def kinds_to_text(kinds: Mapping[str, bool]) -> str:
@@ -82,10 +82,10 @@ def kinds_to_text(kinds: Mapping[str, bool]) -> str:
     return KINDS.encode(Kinds(kinds))
 
 
-def kinds_from_text(text: object, limits: Limits, *, sender: str) -> dict[str, bool]:
-    """The inverse of `kinds_to_text`; raises MessageError naming the sender."""
-    with said_by(sender):
-        return dict(KINDS.decode(text, max_bytes=limits.max_bytes).columns)
+@said_by()
+def kinds_from_text(text: object, limits: Limits) -> dict[str, bool]:
+    """The inverse of `kinds_to_text`; raises MessageError."""
+    return dict(KINDS.decode(text, max_bytes=limits.max_bytes).columns)
 
 
 def histogram_to_text(answer: Histogram) -> str:
@@ -94,23 +94,20 @@ def histogram_to_text(answer: Histogram) -> str:
     return COUNTS.encode(Counts(columns))
 
 
-def histogram_from_text(
-    text: object, question: Question, limits: Limits, *, sender: str
-) -> Histogram:
-    """The inverse of `histogram_to_text`; raises MessageError, naming the sender: other columns
+@said_by()
+def histogram_from_text(text: object, question: Question, limits: Limits) -> Histogram:
+    """The inverse of `histogram_to_text`; raises MessageError: other columns
     than asked for, a bucket outside those asked for, a count that is no whole number above 0."""
-    with said_by(sender):
-        columns = COUNTS.decode(text, max_bytes=limits.max_bytes).columns
-        if set(columns) != set(question.prefixes):
-            raise MessageError("a histogram must be of exactly the columns asked for")
-        for name, pairs in columns.items():
-            wanted = set(question.prefixes[name])
-            if not all(bucket >> BITS in wanted and count > 0 for bucket, count in pairs):
-                raise MessageError(
-                    f"the histogram of {name!r} must be pairs of a bucket asked for and a count "
-                    "above 0"
-                )
-            buckets = [bucket for bucket, _ in pairs]
-            if buckets != sorted(set(buckets)):
-                raise MessageError(f"the buckets of {name!r} must ascend")
-        return Histogram({name: dict(pairs) for name, pairs in columns.items()})
+    columns = COUNTS.decode(text, max_bytes=limits.max_bytes).columns
+    if set(columns) != set(question.prefixes):
+        raise MessageError("a histogram must be of exactly the columns asked for")
+    for name, pairs in columns.items():
+        wanted = set(question.prefixes[name])
+        if not all(bucket >> BITS in wanted and count > 0 for bucket, count in pairs):
+            raise MessageError(
+                f"the histogram of {name!r} must be pairs of a bucket asked for and a count above 0"
+            )
+        buckets = [bucket for bucket, _ in pairs]
+        if buckets != sorted(set(buckets)):
+            raise MessageError(f"the buckets of {name!r} must ascend")
+    return Histogram({name: dict(pairs) for name, pairs in columns.items()})

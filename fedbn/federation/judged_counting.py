@@ -76,7 +76,7 @@ class JudgedCounting:
             FamilyRequest(FamilyTables(climb.schema, families), with_own=True) if families else None
         )
 
-    def heard(self, answers: Mapping[str, FamilyAnswer]) -> JudgedCounting:
+    def hear(self, answers: Mapping[str, FamilyAnswer]) -> JudgedCounting:
         """The dialogue after the answers of the sites that gave one; at least one."""
         first, climb = not self.rows, self.climb
         rows = {site: answers[site].counts.rows for site in sorted(answers)}

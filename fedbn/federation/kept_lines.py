@@ -8,7 +8,8 @@ What the file already has can be asked again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from fedbn.errors import ResultsError
 from fedbn.federation.policy import refusal
 from fedbn.locked_file import append, open_locked
 
-__all__ = ["MAX_KEPT", "enter_lines", "require_room", "to_line"]
+__all__ = ["MAX_KEPT", "enter_lines", "named_errors", "require_room", "to_line"]
 
 MAX_KEPT = 1 << 24
 """Bytes of such a file."""
@@ -32,15 +33,21 @@ def enter_lines(
     Raises PolicyError: `word`, the file would have more than MAX_KEPT bytes, or what `new` raises;
     ResultsError: it cannot be read or written, or does not hold what it `holds`.
     """
+    with named_errors(path, holds), open_locked(path) as file:
+        known = read_bounded(path, MAX_KEPT)
+        lines = new([json_value(line) for line in known.splitlines()])
+        data = "".join(map(to_line, lines)).encode("utf-8")
+        if not data:
+            return
+        require_room(path, len(known) + len(data), word)
+        append(file, data)
+
+
+@contextmanager
+def named_errors(path: Path, holds: str) -> Iterator[None]:
+    """Inside, whatever goes wrong with a file of lines becomes a ResultsError that names it."""
     try:
-        with open_locked(path) as file:
-            known = read_bounded(path, MAX_KEPT)
-            lines = new([json_value(line) for line in known.splitlines()])
-            data = "".join(map(to_line, lines)).encode("utf-8")
-            if not data:
-                return
-            require_room(path, len(known) + len(data), word)
-            append(file, data)
+        yield
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ResultsError(f"{path} must hold {holds}, line by line: {error}") from None
     except OSError as error:

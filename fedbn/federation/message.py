@@ -133,7 +133,7 @@ def as_classes(message: StructureMessage) -> StructureMessage:
     )
 
 
-def dags_over(message: StructureMessage, names: Sequence[str], sender: str) -> tuple[DAG, ...]:
+def dags_over(message: StructureMessage, names: Sequence[str]) -> tuple[DAG, ...]:
     """The DAGs of a message over the columns that its sender has; raises MessageError where one of
     them joins a column that it does not have."""
     if tuple(names) == message.names:
@@ -143,7 +143,7 @@ def dags_over(message: StructureMessage, names: Sequence[str], sender: str) -> t
         joined = dag.adjacency[lacking].any(axis=1) | dag.adjacency[:, lacking].any(axis=0)
         if joined.any():
             column = message.names[lacking[int(np.argmax(joined))]]
-            raise MessageError(f"{sender}: a structure joins {column!r}, which this site lacks")
+            raise MessageError(f"a structure joins {column!r}, which this site lacks")
     return tuple(dag.restrict(names) for dag in message.dags)
 
 
@@ -162,7 +162,7 @@ def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
 
 
 def rungs_from_arrays(
-    arrays: Arrays, schema: Schema, *, limits: Limits | None = None, sender: str = "message"
+    arrays: Arrays, schema: Schema, *, limits: Limits | None = None
 ) -> tuple[StructureMessage, tuple[tuple[float, str], ...]]:
     """`from_arrays`, without the row-weight classes of which a graph has too many edges or parents:
     a larger row weight makes denser graphs, and one that is too dense says nothing of the others.
@@ -171,16 +171,16 @@ def rungs_from_arrays(
     MessageError as `from_arrays`, and where no class is left.
     """
     try:
-        return from_arrays(arrays, schema, limits=limits, sender=sender), ()
+        return from_arrays(arrays, schema, limits=limits), ()
     except GraphTooLargeError as error:
         first = error
     kept, left_out = [], []
     for row_weight in np.unique(arrays["row_weights"]).tolist():
         rung = _of_class(arrays, row_weight)
         try:
-            kept.append(from_arrays(rung, schema, limits=limits, sender=sender))
+            kept.append(from_arrays(rung, schema, limits=limits))
         except GraphTooLargeError as error:
-            left_out.append((row_weight, str(error.args[0]).removeprefix(f"{sender}: ")))
+            left_out.append((row_weight, str(error)))
     if not kept:
         raise first
     whole = replace(
@@ -206,19 +206,16 @@ def _of_class(arrays: Arrays, row_weight: float) -> dict[str, npt.NDArray[Any]]:
     }
 
 
+@said_by()
 def from_arrays(
-    arrays: Arrays, schema: Schema, *, limits: Limits | None = None, sender: str = "message"
+    arrays: Arrays, schema: Schema, *, limits: Limits | None = None
 ) -> StructureMessage:
     """The message of arrays that an untrusted sender made as :func:`to_arrays` does.
 
     `limits` are what is accepted at most, None for the defaults. Raises MessageError, naming the
-    sender and the first thing that is wrong.
+    first thing that is wrong.
     """
-    with said_by(sender):
-        return _checked_message(arrays, schema, limits or Limits())
-
-
-def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> StructureMessage:
+    limits = limits or Limits()
     found = STRUCTURES.decode(arrays, bytes.fromhex(schema.hash), n=schema.n)
     form = FORMS[found.marks["form"]]
     edges, indptr, weights = found["edges"], found["indptr"], found["weights"]

@@ -69,20 +69,20 @@ def moments_to_arrays(moments: Moments, dag: DAG, schema: Schema) -> dict[str, n
     )
 
 
-def moments_from_arrays(arrays: Arrays, dag: DAG, schema: Schema, *, sender: str) -> Moments:
+@said_by()
+def moments_from_arrays(arrays: Arrays, dag: DAG, schema: Schema) -> Moments:
     """Check the arrays of an answer from an untrusted site and build it; raises MessageError,
-    naming the sender and the first thing that is wrong."""
-    with said_by(sender):
-        pairs = family_pairs(dag)
-        found = MOMENTS.decode(arrays, digest_of(dag, schema), n=dag.n, P=len(pairs))
-        scatter = np.zeros((dag.n, dag.n))
-        for (i, j), value in zip(pairs, found["scatter"].tolist(), strict=True):
-            scatter[i, j] = scatter[j, i] = value
-        for node, name in enumerate(dag.names):
-            family = [node, *dag.parents(node)]
-            block = scatter[np.ix_(family, family)]
-            require_of_a_table(block, f"the family of {name!r}", ROUNDING)
-        return Moments(int(found["rows"][0]), found["means"], found["scatter"])
+    naming the first thing that is wrong."""
+    pairs = family_pairs(dag)
+    found = MOMENTS.decode(arrays, digest_of(dag, schema), n=dag.n, P=len(pairs))
+    scatter = np.zeros((dag.n, dag.n))
+    for (i, j), value in zip(pairs, found["scatter"].tolist(), strict=True):
+        scatter[i, j] = scatter[j, i] = value
+    for node, name in enumerate(dag.names):
+        family = [node, *dag.parents(node)]
+        block = scatter[np.ix_(family, family)]
+        require_of_a_table(block, f"the family of {name!r}", ROUNDING)
+    return Moments(int(found["rows"][0]), found["means"], found["scatter"])
 
 
 def require_of_a_table(

@@ -139,24 +139,22 @@ class ParameterSources:
         if self.not_given:
             told["not_given"] = [each.to_dict() for each in self.not_given]
             told["beyond"] = {variable: list(of) for variable, of in self.beyond}
-        if self.turned:
-            told["turned"] = [list(edge) for edge in self.turned]
-        if self.added:
-            told["added"] = [list(edge) for edge in self.added]
-        if self.shifts:
-            told["shifts"] = {variable: dict(sites) for variable, sites in self.shifts}
-        if self.spreads:
-            told["spreads"] = {
+        more = {
+            "turned": [list(edge) for edge in self.turned],
+            "added": [list(edge) for edge in self.added],
+            "shifts": {variable: dict(sites) for variable, sites in self.shifts},
+            "spreads": {
                 variable: {site: [mean, deviation] for site, mean, deviation in sites}
                 for variable, sites in self.spreads
-            }
-        if self.cut:
-            told["cut"] = {variable: list(points) for variable, points in self.cut}
+            },
+            "cut": {variable: list(points) for variable, points in self.cut},
+        }
         return {
             "sites": list(self.sites),
             "refused": [{"client": site, "reason": reason} for site, reason in self.refused],
             "held_back": {variable: list(sites) for variable, sites in self.held_back},
             **told,
+            **{key: of for key, of in more.items() if of},
             "failure": self.failure or None,
         }
 
@@ -171,7 +169,7 @@ def remarks_on(sources: ParameterSources) -> list[str]:
     the consensus has no parameters: no site answered
     """
     lines = [
-        f"the parameters are without the rows of {site}: {reason}"
+        f"the parameters are without the rows of {site}: {_reason(site, reason)}"
         for site, reason in sources.refused
     ]
     lines += held_back_words(dict(sources.held_back))
@@ -188,6 +186,20 @@ def remarks_on(sources: ParameterSources) -> list[str]:
         lines.append(cut_words(dict(sources.cut)))
     failure = [f"the consensus has no parameters: {sources.failure}"] if sources.failure else []
     return lines + failure
+
+
+def _reason(site: str, reason: str) -> str:
+    """Why a site's rows are missing, without its name, which was said; and what `counts` may mean.
+
+    >>> _reason("east", "counts 1: east: no reply")
+    'counts 1: no reply'
+    """
+    words = reason.replace(f"{site}: ", "", 1)
+    if not words.endswith(": counts"):
+        return words
+    return (
+        f"{words} (its policy lets none leave, or cells of its table are imputed: these never do)"
+    )
 
 
 def cut_words(cut: Mapping[str, Sequence[float]]) -> str:

@@ -54,19 +54,19 @@ def scatter_to_arrays(scatter: Scatter, schema: Schema) -> dict[str, npt.NDArray
     )
 
 
-def scatter_from_arrays(arrays: Arrays, schema: Schema, *, sender: str) -> Scatter:
+@said_by()
+def scatter_from_arrays(arrays: Arrays, schema: Schema) -> Scatter:
     """Check the arrays of an answer from an untrusted site and build it; raises MessageError,
-    naming the sender and the first thing that is wrong."""
-    with said_by(sender):
-        size = sum(block_widths(schema))
-        found = SCATTERS.decode(arrays, bytes.fromhex(schema.hash), P=size * (size + 1) // 2)
-        products = np.zeros((size, size))
-        products[np.triu_indices(size)] = found["products"]
-        products = np.triu(products) + np.triu(products, 1).T
-        rows = int(found["rows"][0])
-        require_of_a_table(products, "all columns", ROUNDING * size)
-        _require_of_indicators(np.diag(products), rows, schema)
-        return Scatter(rows, products)
+    naming the first thing that is wrong."""
+    size = sum(block_widths(schema))
+    found = SCATTERS.decode(arrays, bytes.fromhex(schema.hash), P=size * (size + 1) // 2)
+    products = np.zeros((size, size))
+    products[np.triu_indices(size)] = found["products"]
+    products = np.triu(products) + np.triu(products, 1).T
+    rows = int(found["rows"][0])
+    require_of_a_table(products, "all columns", ROUNDING * size)
+    _require_of_indicators(np.diag(products), rows, schema)
+    return Scatter(rows, products)
 
 
 def _require_of_indicators(own: npt.NDArray[np.float64], rows: int, schema: Schema) -> None:

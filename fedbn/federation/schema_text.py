@@ -21,23 +21,21 @@ def schema_to_text(schema: Schema) -> str:
     return json.dumps(schema.to_dict(), ensure_ascii=True, separators=(",", ":"))
 
 
-def schema_from_text(
-    text: object, schema_hash: object, *, limits: Limits | None = None, sender: str = "message"
-) -> Schema:
+@said_by()
+def schema_from_text(text: object, schema_hash: object, *, limits: Limits | None = None) -> Schema:
     """Check the JSON text of another party's schema, and its hash, and build it.
 
-    Without `limits` only the length of the text is limited. Raises MessageError, naming the sender:
-    no text, longer than `limits.max_bytes`, no JSON, no schema, more columns than a DAG of
-    `limits.max_bytes` has, a name that is longer than MAX_NAME or holds control characters, another
-    hash, or a column of more than `limits.max_states` states.
+    Without `limits` only the length of the text is limited. Raises MessageError: no text, longer
+    than `limits.max_bytes`, no JSON, no schema, more columns than a DAG of `limits.max_bytes` has,
+    a name that is longer than MAX_NAME or holds control characters, another hash, or a column of
+    more than `limits.max_states` states.
     """
-    with said_by(sender):
-        schema = _schema(text, (limits or Limits()).max_bytes)
-        if schema.hash != schema_hash:
-            raise MessageError("the schema does not have the hash that came with it")
-        if limits is not None:
-            _require_few_states(schema, limits.max_states)
-        return schema
+    schema = _schema(text, (limits or Limits()).max_bytes)
+    if schema.hash != schema_hash:
+        raise MessageError("the schema does not have the hash that came with it")
+    if limits is not None:
+        _require_few_states(schema, limits.max_states)
+    return schema
 
 
 def _schema(text: object, max_bytes: int) -> Schema:

@@ -42,7 +42,7 @@ def summed_choice(
         except (QuorumError, DataError) as error:
             lacking = str(error)
             break
-        dialogue = dialogue.heard_sums({result.clients: sums.counts.rows}, *sums)
+        dialogue = dialogue.hear_sums({result.clients: sums.counts.rows}, *sums)
     choice = dialogue.choice
     if choice is None:
         return result, lacking

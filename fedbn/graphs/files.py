@@ -87,7 +87,8 @@ def read_structures(
         else:
             found = _from_several(text)
     except StructureError as error:
-        raise StructureError(f"{path}: {error}") from None
+        hint = _table_hint(text) if suffix == ".csv" else ""
+        raise StructureError(f"{path}: {error}{hint}") from None
     if nodes is not None:
         _check_nodes(found, nodes, path)
     _check_names(found, path)
@@ -169,6 +170,14 @@ def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedD
     if nodes is None:
         nodes = sorted({name for edge in edges for name in edge})
     return NamedDAG(_stem(path), DAG.from_edges(nodes, edges))
+
+
+def _table_hint(text: str) -> str:
+    """Words for a file without the header of an edge list: it may be a table of rows."""
+    head = {cell.strip(" \"'\r").lower() for cell in re.split("[,;\t]", text.partition("\n")[0])}
+    if any(set(pair) <= head for pair in _HEADERS):
+        return ""
+    return "; a table of rows is no list of edges: structures are learned from it (fedbn learn)"
 
 
 def _cell(text: str, nodes: Sequence[str] | None) -> str:

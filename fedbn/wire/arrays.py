@@ -223,10 +223,9 @@ class ArrayFormat:
         parts: Iterable[tuple[str, bytes]],
         *,
         max_bytes: int = MAX_BYTES,
-        sender: str = "message",
     ) -> dict[str, Array]:
         """The arrays of untrusted `.npy` bytes; see `fedbn.wire.npy`."""
-        return arrays_of_npy(parts, self.keys, max_bytes=max_bytes, sender=sender)
+        return arrays_of_npy(parts, self.keys, max_bytes=max_bytes)
 
     def holds(self, record: object) -> bool:
         """Whether a record has just the keys of a message."""

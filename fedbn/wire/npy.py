@@ -60,25 +60,24 @@ def array_of_npy(data: bytes, *, max_bytes: int = MAX_BYTES) -> npt.NDArray[Any]
     return np.frombuffer(data, dtype=dtype, offset=start).reshape(shape).copy()
 
 
+@said_by()
 def arrays_of_npy(
     parts: Iterable[tuple[str, bytes]],
     keys: tuple[str, ...],
     *,
     max_bytes: int = MAX_BYTES,
-    sender: str = "message",
 ) -> dict[str, npt.NDArray[Any]]:
     """Read the arrays of a message from their untrusted `.npy` bytes, keys first.
 
-    Raises MessageError, naming the sender, unless the keys are `keys`, the bytes together are at
+    Raises MessageError unless the keys are `keys`, the bytes together are at
     most `max_bytes` and each array is as :func:`array_of_npy` wants it.
     """
-    with said_by(sender):
-        given = dict(parts)
-        require_keys(given, keys)
-        total = sum(len(data) for data in given.values())
-        if total > max_bytes:
-            raise MessageError(f"a message must have at most {max_bytes} bytes, not {total}")
-        return {key: array_of_npy(given[key], max_bytes=max_bytes) for key in keys}
+    given = dict(parts)
+    require_keys(given, keys)
+    total = sum(len(data) for data in given.values())
+    if total > max_bytes:
+        raise MessageError(f"a message must have at most {max_bytes} bytes, not {total}")
+    return {key: array_of_npy(given[key], max_bytes=max_bytes) for key in keys}
 
 
 def require_keys(given: Mapping[str, object], keys: tuple[str, ...]) -> None:

@@ -11,8 +11,11 @@ __all__ = ["said_by"]
 
 
 @contextmanager
-def said_by(sender: str) -> Iterator[None]:
-    """Inside, whatever is wrong becomes a MessageError that names the sender.
+def said_by(sender: str = "") -> Iterator[None]:
+    """Inside, whatever is wrong becomes a MessageError, which names the sender where it is known.
+
+    Readers of messages are decorated with it, without a name; who hands them a message names its
+    sender, once for all of it.
 
     >>> with said_by("north"):
     ...     raise MessageError("rows must be [1], not [2]")
@@ -23,5 +26,7 @@ def said_by(sender: str) -> Iterator[None]:
     try:
         yield
     except FedbnError as error:
+        if not sender and isinstance(error, MessageError):
+            raise
         kind = type(error) if isinstance(error, MessageError) else MessageError
-        raise kind(f"{sender}: {error}") from None
+        raise kind(f"{sender}: {error}" if sender else str(error)) from None

@@ -38,7 +38,7 @@ def choose(tables: dict[str, Dataset], schema: Schema) -> tuple[FederationResult
     state = open_counting(result, choose="counts", count_rounds=0, ess=1.0, seed=1)
     while (wanted := state.request()) is not None:
         answers = {name: answer_request(wanted, table, 1.0) for name, table in tables.items()}
-        state = state.heard(answers)
+        state = state.hear(answers)
     return state.conclude(result), state
 
 

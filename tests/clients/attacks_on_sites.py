@@ -61,7 +61,7 @@ def buckets(
     """The counts of a round that asks for all of these buckets."""
     question = Question(number, {name: tuple(sorted(found)) for name, found in prefixes.items()})
     text = told(site, question, run)
-    found = histogram_from_text(text, question, Limits(), sender="site").counts
+    found = histogram_from_text(text, question, Limits()).counts
     return {name: dict(counts) for name, counts in found.items()}
 
 
@@ -74,7 +74,7 @@ def number_of(bucket: int) -> float:
 
 def told_kinds(site: DeployedSite) -> dict[str, bool]:
     """Column of numbers that may be asked for -> whether there are many."""
-    return kinds_from_text(told(site, None, Experiment()), Limits(), sender="site")
+    return kinds_from_text(told(site, None, Experiment()), Limits())
 
 
 def numbers_by_histograms(site: DeployedSite) -> dict[str, dict[int, int]]:

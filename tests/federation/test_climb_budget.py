@@ -35,7 +35,7 @@ def requests_of(case: Federation) -> list[FamilyRequest]:
     while (wanted := state.request()) is not None:
         asked.append(wanted)
         given = {site: answer_request(wanted, table, 1.0) for site, table in case.tables.items()}
-        state = state.heard(given)
+        state = state.hear(given)
     return asked
 
 

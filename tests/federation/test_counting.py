@@ -36,7 +36,7 @@ def dialogue(case: Federation, choose: str, rounds: int = 10, sites: Sites | Non
     number = 0
     while (wanted := state.request()) is not None:
         given = answers(case, wanted) if sites is None else sites(wanted, number)
-        state = state.heard(given)
+        state = state.hear(given)
         number += 1
     return state, number
 
@@ -124,7 +124,7 @@ def test_an_edge_must_gain_what_the_structures_say(asia: Federation) -> None:
     assert state.edge_cost == edge_cost(asia.result.consensus.dag) > 0
     state = replace(state, edge_cost=1e6)
     while (wanted := state.request()) is not None:
-        state = state.heard(answers(asia, wanted))
+        state = state.hear(answers(asia, wanted))
     choice = state.conclude(asia.result).choice
     assert choice.dag.n_edges == 0
     tables = list(asia.tables.values())
@@ -142,7 +142,7 @@ def test_alarm_with_500_rows_gains_no_edges_by_chance() -> None:
     reached = []
     for state in (opened, replace(opened, edge_cost=0.0)):
         while (wanted := state.request()) is not None:
-            state = state.heard(answers(case, wanted))
+            state = state.hear(answers(case, wanted))
         reached.append(smhd(state.climb.dag, truth))
     today = smhd(case.result.classes[0].consensus.dag, truth)
     assert reached[0] < reached[1]

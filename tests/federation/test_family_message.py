@@ -94,7 +94,7 @@ BAD_REQUESTS = {
 @pytest.mark.parametrize("case", BAD_REQUESTS)
 def test_a_bad_request_is_refused_by_the_site(case: str) -> None:
     arrays, reason = BAD_REQUESTS[case]
-    with pytest.raises(MessageError, match=rf"^server: .*{reason}"):
+    with pytest.raises(MessageError, match=rf".*{reason}"):
         request_from_arrays(arrays, SCHEMA)
 
 
@@ -178,8 +178,8 @@ BAD_ANSWERS = {
 @pytest.mark.parametrize("case", BAD_ANSWERS)
 def test_a_bad_answer_is_refused_by_the_server(case: str) -> None:
     arrays, reason = BAD_ANSWERS[case]
-    with pytest.raises(MessageError, match=rf"^north: .*{reason}"):
-        answer_from_arrays(arrays, REQUEST, 1.0, sender="north")
+    with pytest.raises(MessageError, match=rf".*{reason}"):
+        answer_from_arrays(arrays, REQUEST, 1.0)
 
 
 def test_an_answer_to_another_request_is_refused() -> None:
@@ -221,8 +221,8 @@ def test_families_may_be_held_back_where_none_are_compared(kept: tuple[Family, .
 )
 def test_what_is_given_is_checked(given: np.ndarray, reason: str) -> None:
     arrays = {**answer_to_arrays(PLAIN, answer_request(PLAIN, DATA, 1.0)), "given": given}
-    with pytest.raises(MessageError, match=rf"^north: .*({reason})"):
-        answer_from_arrays(arrays, PLAIN, 1.0, sender="north")
+    with pytest.raises(MessageError, match=rf".*({reason})"):
+        answer_from_arrays(arrays, PLAIN, 1.0)
 
 
 def test_families_that_are_compared_are_given_together() -> None:
@@ -319,5 +319,5 @@ BAD_GAPS = {
 @pytest.mark.parametrize("case", BAD_GAPS)
 def test_bad_gaps_are_refused(case: str) -> None:
     arrays, reason = BAD_GAPS[case]
-    with pytest.raises(MessageError, match=rf"^north: .*({reason})"):
-        answer_from_arrays(arrays, LARGE, 1.0, sender="north")
+    with pytest.raises(MessageError, match=rf".*({reason})"):
+        answer_from_arrays(arrays, LARGE, 1.0)

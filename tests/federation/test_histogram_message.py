@@ -27,11 +27,11 @@ def test_all_rounds_over_text() -> None:
         assert question == state.question()
         answer = histogram(question, {"x": values})
         text = histogram_to_text(answer)
-        assert histogram_from_text(text, question, LIMITS, sender="a") == answer
+        assert histogram_from_text(text, question, LIMITS) == answer
         state = state.after(answer)
     assert len(state.cuts()["x"]) == 2
     assert question_from_text(question_to_text(None)) is None
-    assert kinds_from_text(kinds_to_text({"b": True, "a": False}), LIMITS, sender="a") == {
+    assert kinds_from_text(kinds_to_text({"b": True, "a": False}), LIMITS) == {
         "a": False,
         "b": True,
     }
@@ -57,9 +57,9 @@ BAD_QUESTIONS = {
 
 @pytest.mark.parametrize("text", BAD_QUESTIONS)
 def test_bad_questions_are_refused(text: str) -> None:
-    with pytest.raises(MessageError, match=f"^server: .*{BAD_QUESTIONS[text]}"):
+    with pytest.raises(MessageError, match=f".*{BAD_QUESTIONS[text]}"):
         question_from_text(text)
-    with pytest.raises(MessageError, match="^server: .* must be a text of at most"):
+    with pytest.raises(MessageError, match=".* must be a text of at most"):
         question_from_text(3)
 
 
@@ -84,7 +84,7 @@ BAD_HISTOGRAMS = [
 def test_bad_histograms_are_refused(columns: object, reason: str) -> None:
     question = Selection({"x": 3}).question()
     text = canonical({"columns": columns, "version": 2})
-    with pytest.raises(MessageError, match=f"^north: .*{reason}"):
-        histogram_from_text(text, question, LIMITS, sender="north")
-    with pytest.raises(MessageError, match="^north: .* at most 3 characters"):
-        histogram_from_text(text, question, Limits(max_bytes=3), sender="north")
+    with pytest.raises(MessageError, match=f".*{reason}"):
+        histogram_from_text(text, question, LIMITS)
+    with pytest.raises(MessageError, match=".* at most 3 characters"):
+        histogram_from_text(text, question, Limits(max_bytes=3))

@@ -181,8 +181,8 @@ BAD_ARRAYS = {
 @pytest.mark.parametrize("case", BAD_ARRAYS)
 def test_a_bad_message_is_refused_with_sender_and_reason(case: str) -> None:
     build, reason = BAD_ARRAYS[case]
-    with pytest.raises(MessageError, match=rf"client 3: .*{reason}"):
-        from_arrays(build(), small()[1], sender="client 3")
+    with pytest.raises(MessageError, match=rf".*{reason}"):
+        from_arrays(build(), small()[1])
 
 
 def test_limits_on_in_degree_edges_dags_and_bytes() -> None:
@@ -218,7 +218,7 @@ def test_a_class_that_breaks_a_limit_goes_and_the_others_stay(form: str) -> None
         (Limits(max_edges=2), "a DAG must have at most 2 edges, not 3"),
         (Limits(max_edges=1), "a DAG must have at most 1 edge, not 3"),
     ]:
-        found, left_out = rungs_from_arrays(arrays, schema, limits=limits, sender="north")
+        found, left_out = rungs_from_arrays(arrays, schema, limits=limits)
         assert left_out == ((1.5, reason), (2.0, reason))
         assert found.row_weights == (1.0,)
         assert found.weights == (0.5,)
@@ -232,8 +232,8 @@ def test_what_breaks_a_limit_in_every_class_is_refused() -> None:
         schema.hash, schema.names, (STAR, STAR), (1.0, 1.0), "complete", row_weights=(1.0, 2.0)
     )
     for arrays in (to_arrays(two), to_arrays(message_of([STAR])[0])):
-        with pytest.raises(MessageError, match="^north: a node must have at most 2 parents, not 3"):
-            rungs_from_arrays(arrays, schema, limits=Limits(max_in_degree=2), sender="north")
+        with pytest.raises(MessageError, match="a node must have at most 2 parents, not 3"):
+            rungs_from_arrays(arrays, schema, limits=Limits(max_in_degree=2))
 
 
 def test_other_faults_are_not_left_out() -> None:
@@ -290,8 +290,8 @@ def test_bad_bytes_are_refused_before_anything_is_allocated(case: str) -> None:
 def test_a_message_with_too_many_bytes_is_refused_unread() -> None:
     arrays, _ = small()
     wire = {key: npy(array) for key, array in arrays.items()}
-    with pytest.raises(MessageError, match="site b: a message must have at most 300 bytes"):
-        STRUCTURES.read(wire.items(), max_bytes=300, sender="site b")
+    with pytest.raises(MessageError, match="a message must have at most 300 bytes"):
+        STRUCTURES.read(wire.items(), max_bytes=300)
 
 
 @settings(max_examples=1500, deadline=None)
@@ -473,19 +473,19 @@ def test_a_schema_survives_the_handshake() -> None:
     ],
 )
 def test_a_bad_schema_text_is_refused(text: object) -> None:
-    with pytest.raises(MessageError, match="site a: "):
-        schema_from_text(text, "00", sender="site a")
+    with pytest.raises(MessageError, match="schema|column|state"):
+        schema_from_text(text, "00")
 
 
 def test_a_schema_must_have_its_hash() -> None:
-    with pytest.raises(MessageError, match="site a: the schema does not have the hash"):
-        schema_from_text('{"a": ["x"]}', "00", sender="site a")
+    with pytest.raises(MessageError, match="the schema does not have the hash"):
+        schema_from_text('{"a": ["x"]}', "00")
 
 
 def test_a_schema_with_too_many_states_is_refused() -> None:
     many = Schema.categorical({"a": map(str, range(1001))})
-    with pytest.raises(MessageError, match="site a: a column must have at most 1000 states"):
-        schema_from_text(schema_to_text(many), many.hash, limits=Limits(), sender="site a")
+    with pytest.raises(MessageError, match="a column must have at most 1000 states"):
+        schema_from_text(schema_to_text(many), many.hash, limits=Limits())
 
 
 def test_a_message_of_our_own_is_checked_too() -> None:

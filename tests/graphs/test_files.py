@@ -113,6 +113,14 @@ def test_wrong_files_are_refused_with_the_reason(tmp_path, name, text, words):
     assert str(error.value).startswith(str(path))
 
 
+def test_a_table_in_place_of_edges_is_told_where_it_belongs(tmp_path):
+    table = write(tmp_path, "x.csv", "smoke,lung\nyes,no\nno,no\n")
+    with pytest.raises(StructureError, match=r"own parent, 'no' is; a table .* \(fedbn learn\)"):
+        read_structures(table)
+    with pytest.raises(StructureError, match="own parent, 'a' is$"):
+        read_structures(write(tmp_path, "y.csv", "parent,child\na,a\n"))
+
+
 def test_short_edge_rows_name_their_line(tmp_path):
     path = write(tmp_path, "x.csv", "a,b\nc\n")
     with pytest.raises(StructureError, match="line 2: an edge needs"):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from flwr.app import ConfigRecord, Message, RecordDict
 
-from server.replies import replies_by_node
+from fedbn.errors import DataError, MessageError
+from server.replies import read_replies, replies_by_node
 from simulations.in_process_grid import InProcessGrid
 
 
@@ -69,3 +70,19 @@ def test_every_node_answers_for_itself_once(
     change: Callable[[list[Message]], list[Message]], kept: list[int]
 ) -> None:
     assert said(change) == {node: node for node in kept}
+
+
+@pytest.mark.parametrize("kind", [MessageError, DataError])
+def test_what_is_wrong_with_a_reply_is_said_with_its_client_once(kind: type[Exception]) -> None:
+    def read(content: RecordDict, client: str) -> str:
+        if client == "south":
+            raise kind("rows must be at least 1, not 0")
+        return client
+
+    request = Message(RecordDict(), 3, "query")
+    replies = {node: Message(RecordDict(), reply_to=request) for node in (1, 2)}
+    clients = {1: "north", 2: "south", 3: "west"}
+    assert read_replies(replies, clients, read) == (
+        {"north": "north"},
+        {"south": "south: rows must be at least 1, not 0", "west": "west: no reply"},
+    )

@@ -312,7 +312,7 @@ def dialogue(paths: list[Path], leaving: str = "", other_rows: str = ""):
             if number > 1 and site == other_rows:
                 table = table.take(range(table.n_rows - 1))
             answers[site] = answer_request(own, table, 1.0)
-        state = state.heard(answers)
+        state = state.hear(answers)
     return state.conclude(result), state, number
 
 

@@ -138,7 +138,7 @@ def test_a_site_keeps_its_rules(tmp_path: Path, policy: str, expected: str) -> N
         arrays = arrays_of(site.send(RUN, "query.conditional", content()), "conditional")
         wanted = MixedFamilies(WANTED, SCHEMA)
         whole = mixed_sums(read_dataset(site.table, "mixed", schema=SCHEMA), wanted)
-        found = sums_from_arrays(arrays, wanted, sender="north")
+        found = sums_from_arrays(arrays, wanted)
         assert found.told == whole.told
         log = read_log(site.table.with_name("north.csv.disclosures.jsonl"))
         assert log.entries[-1].words.startswith("rows, and of 4 families up to 14 counts")

@@ -78,7 +78,8 @@ def test_from_tables_to_an_answer_in_four_commands(
     for ran in (inspected, checked, simulated, asked):
         assert ran.status == 0, ran.err
     assert "is taken for a number with a decimal comma: --decimal ," in inspected.out
-    assert "the parameters are without the rows of client 3" in simulated.err
+    assert "the parameters are without the rows of client 3: counts 1: refused" in simulated.err
+    assert "counts (its policy lets none leave, or cells of its table are imputed" in simulated.err
     assert "no" in asked.out
     assert "yes" in asked.out
     edges = (tmp_path / "results/three/consensus.csv").read_text()

@@ -172,7 +172,7 @@ def _choose_by_counts(
         answers = {site: answer_request(wanted, table, 1.0) for site, table in tables.items()}
         first = next(iter(answers.values()))
         sent += sum(array.nbytes for array in answer_to_arrays(wanted, first).values())
-        dialogue = dialogue.heard(answers)
+        dialogue = dialogue.hear(answers)
     return dialogue.conclude(result), sent
 
 
