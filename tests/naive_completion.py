@@ -31,11 +31,27 @@ def draw_missing(
     arities: Sequence[int],
     parents: Sequence[Sequence[int]],
     ess: float,
+    fits: int,
     sweeps: int,
     seed: int,
 ) -> np.ndarray:
     """codes, gone: [n, rows]."""
-    given, drawn, random = codes.copy(), codes.copy(), SplitMix64(seed)
+    random = SplitMix64(seed)
+    for _ in range(fits):
+        codes = _draw_from_one_fit(codes, gone, arities, parents, ess, sweeps, random)
+    return codes.copy()
+
+
+def _draw_from_one_fit(
+    codes: np.ndarray,
+    gone: np.ndarray,
+    arities: Sequence[int],
+    parents: Sequence[Sequence[int]],
+    ess: float,
+    sweeps: int,
+    random: SplitMix64,
+) -> np.ndarray:
+    given, drawn = codes.copy(), codes.copy()
 
     def probability(node: int, row: np.ndarray) -> float:
         """P(x | p) of a row's x and p, counted from the codes that were given."""
@@ -62,8 +78,8 @@ def draw_missing(
                 for child in children:
                     factors = [probability(child, row) for row in rows]
                     weights = [w * f for w, f in zip(weights, factors, strict=True)]
-                    largest = max(weights)
-                    weights = [w / largest for w in weights]
+                    if max(weights) < 2.0**-300:
+                        weights = [w / max(weights) for w in weights]
                 left = random.uniform() * sum(weights)
                 drawn[v, r] = arities[v] - 1
                 for x, weight in enumerate(weights[:-1]):

@@ -300,11 +300,13 @@ void require_family(const Score& s, int y, const std::vector<int>& parents, std:
 using Gone = Array<bool, 2>;
 
 nb::ndarray<nb::numpy, std::uint16_t> drawn_missing(const Codes& codes, const Gone& gone, std::vector<int> arities,
-                         std::vector<std::vector<int>> parents, double ess, int sweeps, std::uint64_t seed) {
+                         std::vector<std::vector<int>> parents, double ess, int fits, int sweeps,
+                         std::uint64_t seed) {
     const std::size_t n = codes.shape(0), rows = codes.shape(1);
     require(gone.shape(0) == n && gone.shape(1) == rows, "gone must have the shape of the codes");
     require(arities.size() == n && parents.size() == n, "there must be an arity and parents for each variable");
     require(ess > 0 && std::isfinite(ess), "an equivalent sample size must be finite and above 0");
+    require(0 <= fits && fits <= 1000, "the number of fits must be from 0 to 1000, not ", fits);
     require(0 <= sweeps && sweeps <= 1000, "the number of sweeps must be from 0 to 1000, not ", sweeps);
     for (std::size_t v = 0; v < n; ++v) {
         require(1 <= arities[v] && arities[v] <= 65535, "a variable has 1 to 65535 states");
@@ -313,12 +315,12 @@ nb::ndarray<nb::numpy, std::uint16_t> drawn_missing(const Codes& codes, const Go
         require_different(parents[v], int(n));
         require(std::ranges::find(parents[v], int(v)) == parents[v].end(), "no variable is a parent of its own");
     }
-    const Incomplete given{rows, std::move(arities), {codes.data(), codes.data() + codes.size()},
+    Incomplete given{rows, std::move(arities), {codes.data(), codes.data() + codes.size()},
                            {gone.data(), gone.data() + gone.size()}, std::move(parents)};
     std::vector<std::uint16_t> found;
     {
         nb::gil_scoped_release released;
-        found = draw_missing(given, ess, sweeps, seed);
+        found = draw_missing(std::move(given), ess, fits, sweeps, seed);
     }
     return to_numpy(std::move(found), {n, rows});
 }
@@ -373,7 +375,7 @@ void scores(nb::module_& m) {
             },
             "y"_a, "parents"_a, "xs"_a, "s(y, P ∪ {x}) for each of the xs.");
     m.def("draw_missing", &drawn_missing, "codes"_a.noconvert(), "gone"_a.noconvert(), "arities"_a, "parents"_a,
-          "ess"_a, "sweeps"_a, "seed"_a, "The codes [n, rows] after Gibbs sweeps over the missing cells.");
+          "ess"_a, "fits"_a, "sweeps"_a, "seed"_a, "The codes [n, rows] after Gibbs sweeps over the missing cells.");
     m.def("logarithm", &logarithm, "x"_a, "ln x, the same bytes on every machine.");
     m.def("exponential", &exponential, "x"_a, "e^x.");
     m.def("log_gamma", [](double x) {

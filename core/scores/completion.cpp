@@ -10,114 +10,185 @@ namespace fedbn {
 
 namespace {
 
-/// P(x | p) of one column: probability [configuration * arity + x].
+constexpr std::size_t kRowsBetweenLooks = 64;
+constexpr double kSmall = 0x1p-300;  // weights below it are scaled, so that a product of many factors is not 0
+
+/// P(x | p) of one column: probability [configuration of the parents * arity + x].
 struct Family {
-    int node;
-    std::vector<int> parents;
     std::vector<std::int64_t> strides;  // of each parent in the configuration's number
     std::vector<double> probability;
 };
 
-class Row {
-public:
-    Row(std::vector<std::uint16_t>& codes, std::size_t rows) : codes_(codes), rows_(rows) {}
-    void move_to(std::size_t row) { row_ = row; }
-    std::uint16_t& operator[](int v) { return codes_[v * rows_ + row_]; }
-
-private:
-    std::vector<std::uint16_t>& codes_;
-    std::size_t rows_, row_ = 0;
+/// A child of a column, and what one more of the column's code adds to the number of its parents' configuration.
+struct Child {
+    int node;
+    std::int64_t stride;
 };
 
-std::int64_t configuration(const Family& family, Row& row) {
-    std::int64_t found = 0;
-    for (std::size_t k = 0; k < family.parents.size(); ++k) found += family.strides[k] * row[family.parents[k]];
-    return found;
-}
+/// The families in which a missing cell can be; those of the other columns stay empty.
+class Parameters {
+public:
+    Parameters(const Incomplete& given, double ess)
+        : given_(given), families_(given.arities.size()), children_(given.arities.size()) {
+        const int n = int(given.arities.size());
+        std::vector<bool> lacking(n);
+        for (int v = 0; v < n; ++v) {
+            const auto* gone = &given.gone[v * given.rows];
+            lacking[v] = std::find(gone, gone + given.rows, 1) != gone + given.rows;
+        }
+        for (int v = 0; v < n; ++v) {
+            const auto& parents = given.parents[v];
+            if (!lacking[v] && std::ranges::none_of(parents, [&](int p) { return lacking[p]; })) continue;
+            used_.push_back(v);
+            fit(v, ess);
+            for (std::size_t k = 0; k < parents.size(); ++k)
+                children_[parents[k]].push_back({v, families_[v].strides[k]});
+        }
+    }
 
-Family family_of(const Incomplete& given, int node, Row& row, double ess) {
-    Family family{node, given.parents[node], {}, {}};
-    const std::int64_t arity = given.arities[node];
-    std::int64_t configurations = 1;
-    for (int parent : family.parents) {
-        family.strides.push_back(configurations);
-        configurations *= given.arities[parent];
-        require(configurations <= largest_family / arity, "a column with its parents must have at most ",
-                largest_family, " cells");
-    }
-    std::vector<std::int64_t> counts(configurations * arity);
-    for (std::size_t r = 0; r < given.rows; ++r) {
-        row.move_to(r);
-        ++counts[configuration(family, row) * arity + row[node]];
-    }
-    family.probability.resize(counts.size());
-    const double cell = ess / double(configurations * arity), margin = ess / double(configurations);
-    for (std::int64_t q = 0; q < configurations; ++q) {
-        std::int64_t total = 0;
-        for (std::int64_t x = 0; x < arity; ++x) total += counts[q * arity + x];
-        for (std::int64_t x = 0; x < arity; ++x)
-            family.probability[q * arity + x] = (double(counts[q * arity + x]) + cell) / (double(total) + margin);
-    }
-    return family;
-}
+    std::span<const int> used() const { return used_; }
+    std::span<const Child> children(int v) const { return children_[v]; }
 
-/// The weights of all states of a column given its blanket, the largest scaled to 1 after each factor.
-void weigh(const std::vector<Family>& families, const std::vector<std::vector<int>>& children, int node, Row& row,
-           const std::vector<int>& arities, std::vector<double>& weights) {
-    const int arity = arities[node];
-    const double* own = &families[node].probability[configuration(families[node], row) * arity];
-    weights.assign(own, own + arity);
-    const std::uint16_t before = row[node];
-    for (int child : children[node]) {
-        const Family& family = families[child];
-        const std::size_t place = std::ranges::find(family.parents, node) - family.parents.begin();
-        row[node] = 0;
-        const std::int64_t base = configuration(family, row);
-        for (int x = 0; x < arity; ++x)
-            weights[x] *= family.probability[(base + x * family.strides[place]) * arities[child] + row[child]];
-        const double largest = *std::ranges::max_element(weights);
-        for (double& weight : weights) weight /= largest;
+    /// The number of the configuration of the parents of v in a row.
+    std::int64_t configuration(int v, std::span<const std::uint16_t> row) const {
+        std::int64_t found = 0;
+        for (std::size_t k = 0; k < given_.parents[v].size(); ++k)
+            found += families_[v].strides[k] * row[given_.parents[v][k]];
+        return found;
     }
-    row[node] = before;
-}
 
-int draw(const std::vector<double>& weights, SplitMix64& random) {
-    double total = 0;
-    for (double weight : weights) total += weight;
-    double left = double(random.next() >> 11) * 0x1p-53 * total;
-    for (std::size_t x = 0; x + 1 < weights.size(); ++x)
-        if ((left -= weights[x]) < 0) return int(x);
-    return int(weights.size()) - 1;
-}
+    /// P(all x | p) of a configuration of the parents of v.
+    const double* given(int v, std::int64_t configuration) const {
+        return &families_[v].probability[configuration * given_.arities[v]];
+    }
+
+private:
+    void fit(int v, double ess) {
+        Family& family = families_[v];
+        const std::int64_t arity = given_.arities[v];
+        std::int64_t configurations = 1;
+        std::vector<std::int32_t> cells(codes_of(v), codes_of(v) + given_.rows);
+        for (int parent : given_.parents[v]) {
+            family.strides.push_back(configurations);
+            const auto step = std::int32_t(configurations * arity);
+            configurations *= given_.arities[parent];
+            require(configurations <= largest_family / arity, "a column with its parents must have at most ",
+                    largest_family, " cells");
+            const std::uint16_t* codes = codes_of(parent);
+            for (std::size_t r = 0; r < given_.rows; ++r) cells[r] += step * codes[r];
+        }
+        std::vector<std::int64_t> counts(configurations * arity);
+        for (const std::int32_t cell : cells) ++counts[cell];
+        family.probability.resize(counts.size());
+        const double cell = ess / double(configurations * arity), margin = ess / double(configurations);
+        for (std::int64_t q = 0; q < configurations; ++q) {
+            std::int64_t total = 0;
+            for (std::int64_t x = 0; x < arity; ++x) total += counts[q * arity + x];
+            for (std::int64_t x = 0; x < arity; ++x)
+                family.probability[q * arity + x] = (double(counts[q * arity + x]) + cell) / (double(total) + margin);
+        }
+    }
+    const std::uint16_t* codes_of(int v) const { return &given_.codes[v * given_.rows]; }
+
+    const Incomplete& given_;
+    std::vector<Family> families_;
+    std::vector<std::vector<Child>> children_;
+    std::vector<int> used_;
+};
+
+/// One row at a time, with the configuration of every family in it.
+class Row {
+public:
+    Row(const Incomplete& given, const Parameters& parameters)
+        : given_(given), parameters_(parameters), codes_(given.arities.size()), configurations_(given.arities.size()) {}
+
+    void read(std::size_t r) {
+        for (std::size_t v = 0; v < codes_.size(); ++v) codes_[v] = given_.codes[v * given_.rows + r];
+        for (int v : parameters_.used()) configurations_[v] = parameters_.configuration(v, codes_);
+    }
+    std::uint16_t operator[](int v) const { return codes_[v]; }
+
+    void draw(int v, SplitMix64& random) {
+        weigh(v);
+        const int x = place_in_weights(random);
+        const std::int64_t more = x - int(codes_[v]);
+        for (const auto& [child, stride] : parameters_.children(v)) configurations_[child] += more * stride;
+        codes_[v] = std::uint16_t(x);
+    }
+
+private:
+    /// P(x | p) times P(c | p_c) of every child c, up to a factor.
+    void weigh(int v) {
+        const int arity = given_.arities[v];
+        const double* own = parameters_.given(v, configurations_[v]);
+        weights_.assign(own, own + arity);
+        for (const auto& [child, stride] : parameters_.children(v)) {
+            const std::int64_t first = configurations_[child] - stride * codes_[v];
+            const double* likelihood = parameters_.given(child, first) + codes_[child];
+            const std::int64_t step = stride * given_.arities[child];
+            for (int x = 0; x < arity; ++x) weights_[x] *= likelihood[x * step];
+            const double largest = *std::ranges::max_element(weights_);
+            if (largest < kSmall)
+                for (double& weight : weights_) weight /= largest;
+        }
+    }
+    int place_in_weights(SplitMix64& random) const {
+        double total = 0;
+        for (double weight : weights_) total += weight;
+        double left = double(random.next() >> 11) * 0x1p-53 * total;
+        for (std::size_t x = 0; x + 1 < weights_.size(); ++x)
+            if ((left -= weights_[x]) < 0) return int(x);
+        return int(weights_.size()) - 1;
+    }
+
+    const Incomplete& given_;
+    const Parameters& parameters_;
+    std::vector<std::uint16_t> codes_;
+    std::vector<std::int64_t> configurations_;
+    std::vector<double> weights_;
+};
+
+/// The columns that are missing in each row: those of row r are [starts[r], starts[r + 1]).
+struct Missing {
+    explicit Missing(const Incomplete& given) : starts(given.rows + 1) {
+        const auto visit = [&](auto see) {
+            for (std::size_t v = 0; v < given.arities.size(); ++v)
+                for (std::size_t r = 0; r < given.rows; ++r) see(int(v), r, given.gone[v * given.rows + r]);
+        };
+        visit([&](int, std::size_t r, std::uint8_t gone) { starts[r + 1] += gone; });
+        for (std::size_t r = 0; r < given.rows; ++r) starts[r + 1] += starts[r];
+        columns.resize(starts.back());
+        auto next = starts;
+        visit([&](int v, std::size_t r, std::uint8_t gone) {
+            if (gone) columns[next[r]++] = v;
+        });
+    }
+    std::span<const int> of(std::size_t r) const {
+        return std::span(columns).subspan(starts[r], starts[r + 1] - starts[r]);
+    }
+
+    std::vector<std::size_t> starts;
+    std::vector<int> columns;
+};
 
 }  // namespace
 
-std::vector<std::uint16_t> draw_missing(const Incomplete& given, double ess, int sweeps, std::uint64_t seed) {
-    const int n = int(given.arities.size());
-    auto codes = given.codes;
-    Row row(codes, given.rows);
-    std::vector<Family> families;
-    std::vector<std::vector<int>> children(n);
-    for (int v = 0; v < n; ++v) {
-        families.push_back(family_of(given, v, row, ess));
-        for (int parent : given.parents[v]) children[parent].push_back(v);
-    }
+std::vector<std::uint16_t> draw_missing(Incomplete given, double ess, int fits, int sweeps, std::uint64_t seed) {
+    const Missing missing(given);
     SplitMix64 random{seed};
-    std::vector<double> weights;
-    std::vector<int> missing;
-    for (std::size_t r = 0; r < given.rows; ++r) {
-        notice_interrupt();
-        missing.clear();
-        for (int v = 0; v < n; ++v)
-            if (given.gone[v * given.rows + r]) missing.push_back(v);
-        row.move_to(r);
-        for (int sweep = 0; sweep < sweeps; ++sweep)
-            for (int v : missing) {
-                weigh(families, children, v, row, given.arities, weights);
-                row[v] = std::uint16_t(draw(weights, random));
-            }
+    for (int fit = 0; fit < fits; ++fit) {
+        const Parameters parameters(given, ess);
+        Row row(given, parameters);
+        for (std::size_t r = 0; r < given.rows; ++r) {
+            if (r % kRowsBetweenLooks == 0) notice_interrupt();
+            if (missing.of(r).empty()) continue;
+            row.read(r);
+            for (int sweep = 0; sweep < sweeps; ++sweep)
+                for (int v : missing.of(r)) row.draw(v, random);
+            for (int v : missing.of(r)) given.codes[v * given.rows + r] = row[v];
+        }
     }
-    return codes;
+    return std::move(given.codes);
 }
 
 }  // namespace fedbn

@@ -19,11 +19,12 @@ struct Incomplete {
 /// The largest table of a column and its parents that is counted.
 inline constexpr std::int64_t largest_family = std::int64_t{1} << 26;
 
-/// The codes after `sweeps` Gibbs sweeps over the missing cells of every row, columns ascending.
+/// The codes after Gibbs sweeps over the missing cells of every row, columns ascending: `fits` times the parameters are
+/// counted from the codes as they are then, and `sweeps` sweeps follow.
 ///
-/// The parameters are (N(x, p) + ess / (r q)) / (N(p) + ess / q), counted once from the codes as they
-/// are given. A cell is drawn given its Markov blanket: P(x | p) times P(c | p_c) of every child c.
-/// One 53-bit number of SplitMix64 for each draw, rows ascending, then sweeps, then columns.
-std::vector<std::uint16_t> draw_missing(const Incomplete& given, double ess, int sweeps, std::uint64_t seed);
+/// The parameters are (N(x, p) + ess / (r q)) / (N(p) + ess / q). A cell is drawn given its Markov blanket: P(x | p)
+/// times P(c | p_c) of every child c. One 53-bit number of SplitMix64 for each draw, rows ascending, then sweeps, then
+/// columns.
+std::vector<std::uint16_t> draw_missing(Incomplete given, double ess, int fits, int sweeps, std::uint64_t seed);
 
 }  // namespace fedbn

@@ -210,12 +210,13 @@ def _checked_codes(schema: Schema, given: npt.NDArray[Any]) -> Codes:
 
 def _require_codes(schema: Schema, given: npt.NDArray[Any]) -> None:
     low, high = given.min(axis=0), given.max(axis=0)
+    whole = np.issubdtype(given.dtype, np.integer)
     for column, variable in enumerate(schema.variables):
         if variable.states is None:
             continue
         size = len(variable.states)
         code = low[column] if low[column] < 0 else high[column]
-        if code < 0 or code >= size or (given[:, column] % 1).any():
+        if code < 0 or code >= size or not (whole or (given[:, column] % 1 == 0).all()):
             raise DataError(f"column {variable.name!r}: code {code} is not one of 0..{size - 1}")
 
 

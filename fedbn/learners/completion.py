@@ -1,11 +1,12 @@
 """Missing cells of one table, filled while its structure is learned (structural EM).
 
 Friedman, The Bayesian structural EM algorithm, UAI 1998, with draws in place of expectations: start
-from each column's own distribution; ROUNDS rounds of {learn with the chosen learner; parameters of
-what it found; SWEEPS Gibbs sweeps over the missing cells given their Markov blankets}; the caller
-then learns once more, from the table that is given back. Mixed tables have the same rounds, their
-cells drawn as `mixed_completion` says. Tables of numbers have no rounds: EM of mean and covariance
-under the normal model (Little and Rubin, section 11.2), and a table that has exactly these moments.
+from each column's own distribution; ROUNDS rounds of {learn with the chosen learner; FITS times
+{parameters of what it found; SWEEPS Gibbs sweeps over the missing cells given their Markov
+blankets}}; the caller then learns once more, from the table that is given back. Mixed tables have
+the same rounds, their cells drawn as `mixed_completion` says. Tables of numbers have no rounds: EM
+of mean and covariance under the normal model (Little and Rubin, section 11.2), and a table that has
+exactly these moments.
 
 This is right where cells are missing at random: whether one is missing may depend on what is seen
 in its row, not on the cell itself. `missingness_remarks` says where the first is so.
@@ -17,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fedbn.arrays import Bools, Codes, Floats
+from fedbn.arrays import Bools, Codes, Floats, Indices
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
@@ -25,7 +26,9 @@ from fedbn.wording import count_of, list_some
 
 __all__ = ["complete", "missingness_remarks"]
 
-ROUNDS, SWEEPS = 6, 3
+ROUNDS, FITS, SWEEPS = 3, 2, 2
+"""On 40 random networks as near as 6 rounds of one fit and 3 sweeps, for two thirds of the cost."""
+
 ESS = 1.0
 """Of the parameters from which cells are drawn."""
 
@@ -57,7 +60,7 @@ def complete(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Datase
         or empty.
     """
     assert dataset.gone is not None
-    ordered = dataset.take(np.lexsort((*dataset.table.T, *dataset.gone.T)))
+    ordered = dataset.take(_own_order(dataset))
     if dataset.kind == "gaussian":
         return Dataset(dataset.schema, with_moments_of_em(ordered))
     if dataset.kind == "mixed":
@@ -72,7 +75,8 @@ def _complete_mixed(dataset: Dataset, learn: Learn, rng: np.random.Generator) ->
     table = np.asarray(_start(dataset, rng).T, dtype=np.float64)
     for _ in range(ROUNDS):
         dag = learn(Dataset(dataset.schema, table)).reorder(dataset.names)
-        table = draw_missing_cells(dataset.schema, table, dataset.gone, dag, SWEEPS, rng)
+        for _ in range(FITS):
+            table = draw_missing_cells(dataset.schema, table, dataset.gone, dag, SWEEPS, rng)
     return Dataset(dataset.schema, table)
 
 
@@ -81,14 +85,23 @@ def _complete_states(dataset: Dataset, learn: Learn, rng: np.random.Generator) -
 
     gone = np.ascontiguousarray(dataset.gone.T)  # type: ignore[union-attr]
     arities = dataset.cardinalities.tolist()
-    codes = _start(dataset, rng)
+    codes = np.ascontiguousarray(_start(dataset, rng), dtype=np.uint16)
     for _ in range(ROUNDS):
         dag = learn(Dataset(dataset.schema, codes.T)).reorder(dataset.names)
         parents = [np.flatnonzero(dag.adjacency[:, v]).tolist() for v in range(dataset.n)]
         seed = int(rng.integers(2**64, dtype=np.uint64))
-        packed = np.ascontiguousarray(codes, dtype=np.uint16)
-        codes = draw_missing(packed, gone, arities, parents, ESS, SWEEPS, seed).astype(np.int32)
+        codes = draw_missing(codes, gone, arities, parents, ESS, FITS, SWEEPS, seed)
     return Dataset(dataset.schema, codes.T)
+
+
+def _own_order(dataset: Dataset) -> Indices:
+    """The rows in an order that depends on their cells alone: that of a 64-bit hash of them."""
+    hashes = np.zeros(dataset.n_rows, dtype=np.uint64)
+    for key in (*dataset.table.T, *dataset.gone.T):  # type: ignore[union-attr]
+        bits = key.view(np.uint64) if key.dtype == np.float64 else key.astype(np.uint64)
+        hashes = (hashes ^ bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(29)
+    return np.argsort(hashes, kind="stable")
 
 
 def _start(dataset: Dataset, rng: np.random.Generator) -> Codes | Floats:

@@ -501,6 +501,7 @@ def _draw_missing(c: Case) -> Call:
             "arities": Argument(arities, "arities"),
             "parents": Argument([np.flatnonzero(dag[:, v]).tolist() for v in range(c.n)]),
             "ess": Argument(1.0, "float"),
+            "fits": Argument(2, "limit"),
             "sweeps": Argument(2, "limit"),
             "seed": Argument(7),
         },

@@ -33,8 +33,14 @@ def edges(dataset: Dataset, seed: int = 3, **more: object) -> tuple[tuple[str, s
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 12), st.integers(0, 3))
-def test_the_kernel_draws_as_its_twin(seed: int, n: int, rows: int, sweeps: int) -> None:
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 5),
+    st.integers(1, 12),
+    st.integers(0, 2),
+    st.integers(0, 3),
+)
+def test_the_kernel_draws_as_its_twin(seed: int, n: int, rows: int, fits: int, sweeps: int) -> None:
     rng = np.random.default_rng(seed)
     arities = rng.integers(1, 4, n).tolist()
     codes = np.array([rng.integers(0, r, rows) for r in arities], dtype=np.uint16)
@@ -43,7 +49,7 @@ def test_the_kernel_draws_as_its_twin(seed: int, n: int, rows: int, sweeps: int)
     parents = [
         [int(p) for p in order[:k] if rng.random() < 0.5] for k in np.argsort(order, kind="stable")
     ]
-    arguments = (codes, gone, arities, parents, 1.0, sweeps, seed)
+    arguments = (codes, gone, arities, parents, 1.0, fits, sweeps, seed)
     assert np.array_equal(draw_missing(*arguments), naive_completion.draw_missing(*arguments))
 
 
