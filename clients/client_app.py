@@ -21,22 +21,26 @@ from flwr.clientapp import ClientApp
 
 from clients.door import Handler, enter
 from clients.private_runs import keep_structures, kept_structures, reserve_epsilon
-from clients.records import record_of
 from clients.request import Node, Request, node_of
-from clients.requests import CUT_SUMS, consensus_of, families_of_request, question_of, report_of
+from clients.requests import (
+    CUT_SUMS,
+    consensus_of,
+    families_of_request,
+    question_of,
+    record_of,
+    report_of,
+)
 from clients.secure_cuts import cut_key, masked_cuts
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
 from clients.site import Site
 from fedbn.errors import MessageError
-from fedbn.federation.conditional_message import CONDITIONALS
 from fedbn.federation.family_message import ANSWERS
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
-from fedbn.federation.moments_message import MOMENTS
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
-from fedbn.federation.scatter_message import SCATTERS
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.site_table import many_numbers
+from fedbn.federation.sums_message import CONDITIONALS, MOMENTS, SCATTERS
 from fedbn.networks.family_counts import Family
 from fedbn.wording import list_some
 
@@ -107,7 +111,7 @@ def count(request: Request) -> RecordDict:
 
 def tell_moments(request: Request) -> RecordDict:
     """Moments of the consensus' families in this site's table, where the policy allows counts."""
-    from fedbn.federation.moments_message import moments_to_arrays
+    from fedbn.federation.sums_message import moments_to_arrays
     from fedbn.networks.family_counts import families_of
     from fedbn.networks.moments import family_pairs, moments_of
 
@@ -126,7 +130,7 @@ def tell_moments(request: Request) -> RecordDict:
 
 def tell_scatter(request: Request) -> RecordDict:
     """Sums of products of all columns of this site's table, where the policy allows counts."""
-    from fedbn.federation.scatter_message import require_askable, scatter_to_arrays
+    from fedbn.federation.sums_message import require_askable, scatter_to_arrays
     from fedbn.scores.scatter import scatter_of_table
 
     schema, policy = request.task.schema, request.site.policy
@@ -141,14 +145,10 @@ def tell_scatter(request: Request) -> RecordDict:
 
 def tell_conditional(request: Request) -> RecordDict:
     """Sums of the families of a DAG of categories and numbers, those that the policy lets leave."""
-    from fedbn.federation.conditional_message import (
-        MixedFamilies,
-        category_tables,
-        mixed_sums,
-        sums_to_arrays,
-        tells_few,
-    )
+    from fedbn.federation.sums_message import sums_to_arrays
     from fedbn.networks.family_counts import families_of
+    from fedbn.networks.mixed_sums import MixedFamilies, category_tables, mixed_sums
+    from fedbn.privacy.counts_in_sums import tells_few
 
     schema, policy = request.task.schema, request.site.policy
     dag = consensus_of(request.message, schema)
@@ -181,7 +181,7 @@ def _permitted_counts(
 ) -> FamilyCounts | None:
     """The counts that sums of products of these pairs of columns hold; raises PolicyError where one
     of them is too small."""
-    from fedbn.federation.counts_in_sums import counts_in_sums, rows_off_a_common_value
+    from fedbn.privacy.counts_in_sums import counts_in_sums, rows_off_a_common_value
 
     policy, least = request.site.policy, request.site.policy.rule.least
     if least <= 1:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
 
-from clients.records import arrays_in
-from clients.requests import CUT_SUMS, families_of_request, round_of, sum_of, task_of
+from clients.requests import CUT_SUMS, arrays_in, families_of_request, round_of, sum_of, task_of
 from fedbn.federation.disclosure import (
     Content,
     Disclosure,

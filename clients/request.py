@@ -34,10 +34,10 @@ from fedbn.federation.run_config import from_run_config
 from fedbn.federation.runs import SiteRun, site_run
 from fedbn.federation.site_file import SiteFile
 from fedbn.federation.site_table import require_admitted, site_numbers
-from fedbn.federation.told_counts import ToldCounts
 from fedbn.learners import LearnerSettings, kind_of_score
 from fedbn.networks.family_counts import FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
+from fedbn.privacy.told_counts import ToldCounts
 
 __all__ = ["Node", "Request", "node_of"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flwr.app import ConfigRecord, Message
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message
+from numpy.typing import NDArray
 
 import fedbn
-from clients.records import arrays_in
 from fedbn.bounded_file import json_value
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.dataset import Schema
@@ -31,6 +31,8 @@ from fedbn.secure.requests import (
     from_bytes,
 )
 from fedbn.secure.session import Terms
+from fedbn.wire.arrays import ArrayFormat
+from fedbn.wire.npy import MAX_BYTES, Arrays
 from fedbn.wire.records import RecordFormat
 from fedbn.wire.sender import said_by
 from fedbn.wording import count_of, printable
@@ -177,3 +179,16 @@ def _task(message: Message) -> Mapping[str, Any]:
 
 def _record(message: Message, form: RecordFormat) -> Mapping[str, Any]:
     return form.read(message.content.get(form.name))
+
+
+def record_of(arrays: Mapping[str, NDArray[Any]]) -> ArrayRecord:
+    """The record of a message's arrays."""
+    return ArrayRecord({key: Array(array) for key, array in arrays.items()})
+
+
+def arrays_in(record: object, form: ArrayFormat, *, max_bytes: int = MAX_BYTES) -> Arrays:
+    """The arrays of a record; raises MessageError for any other record."""
+    if not isinstance(record, ArrayRecord):
+        raise MessageError(f"there must be a record of {', '.join(form.keys)}")
+    parts = [(key, array.data) for key, array in record.items()]
+    return form.read(parts, max_bytes=max_bytes)

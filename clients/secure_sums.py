@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from flwr.app import ConfigRecord, Context
 
-from clients.records import arrays_in, record_of
 from clients.request import Request
-from clients.requests import run_of, sum_of
+from clients.requests import arrays_in, record_of, run_of, sum_of
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import STRUCTURES as FORM

@@ -23,9 +23,9 @@ from fedbn.federation.family_message import (
 from fedbn.federation.rounds import require_quorum
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import ServerRun
-from fedbn.federation.scatter_message import SCATTERS, require_askable, scatter_from_arrays
 from fedbn.federation.state import FederationResult, ServerState
 from fedbn.federation.summing import choose_by_sums
+from fedbn.federation.sums_message import SCATTERS, require_askable, scatter_from_arrays
 from fedbn.federation.whole_families import columns_of, requests_of
 from fedbn.scores.scatter import Scatter
 from server.replies import LOG, Sites, arrays_in, record_of, task_record

@@ -3,11 +3,13 @@
 
 A site that refuses has no say in where the cuts are, nor has one whose answers are wrong or not of
 the same numbers in all rounds: then the rounds begin anew without it. Where the run has secure
-sums, the rounds are under masks (`server.masked_cuts`).
+sums, the rounds are under masks: no site's histogram is seen, and every site must answer all that
+follows.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
@@ -15,6 +17,7 @@ from typing import TypeVar
 from flwr.app import ConfigRecord, MessageType, RecordDict
 from flwr.serverapp import Grid
 
+from fedbn.arrays import Ints
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.quantiles import (
     Histogram,
@@ -35,10 +38,22 @@ from fedbn.federation.histogram_message import (
 from fedbn.federation.records import HISTOGRAM as FORM
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.runs import ServerRun
-from server.masked_cuts import masked_selection
+from fedbn.federation.secure_cuts import (
+    BucketRequest,
+    CutSumRequest,
+    SizeRequest,
+    counts_of,
+    cut_terms,
+    most_of,
+    to_bytes,
+)
+from fedbn.secure.masks import unmasked_sum
+from fedbn.secure.session import Terms
 from server.replies import LOG, Sites
+from server.secure_sums import Cohort, ask_masked, members_of
 
 HISTOGRAM = f"{MessageType.QUERY}.histogram"
+CUT_KEYS, CUT_SUMS = f"{MessageType.QUERY}.cut_keys", f"{MessageType.QUERY}.cut_sums"
 
 Answer = TypeVar("Answer")
 
@@ -128,3 +143,34 @@ def _answers(
     if not answers:
         raise QuorumError("cut points need the histograms of one site at least; none answered")
     return answers
+
+
+def masked_selection(sites: Sites, begin: Selection, run: ServerRun) -> Selection:
+    """All rounds of a selection, by sums over these sites.
+
+    Raises QuorumError: a site does not answer or refuses, or a sum cannot be one of histograms;
+    DataError: nobody has numbers of a column.
+    """
+    cohort = Cohort(sites, run.consensus.sum_retries)
+    name, columns = secrets.token_hex(16), tuple(sorted(begin.wanted))
+    task = RecordDict({"task": ConfigRecord({"round": 1, "run": name})})
+    members = members_of(cohort, CUT_KEYS, dict.fromkeys(sites.clients, task))
+    terms, count = cut_terms(name, columns, members), len(members)
+    sizes = SizeRequest(columns)
+    try:
+        most = most_of(sizes, _sum_of(cohort, sizes, terms), count)
+        state, before = begin, None
+        while not state.done:
+            asked = BucketRequest(state.question(), most)
+            total: Histogram = counts_of(asked, _sum_of(cohort, asked, terms), count, before)
+            state, before = state.after(total), total
+    except MessageError as error:
+        raise QuorumError(
+            f"cut points under masks: {error}; some site is wrong, and nobody can say which"
+        ) from None
+    return state
+
+
+def _sum_of(cohort: Cohort, request: CutSumRequest, terms: Terms) -> Ints:
+    data = to_bytes(request, terms.session, cohort.rounds)
+    return unmasked_sum(ask_masked(cohort, data, terms, CUT_SUMS))

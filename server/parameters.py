@@ -18,34 +18,28 @@ from typing import TypeVar
 from flwr.app import MessageType, RecordDict
 
 from fedbn.errors import DataError, NetworkError
-from fedbn.federation.conditional_message import (
-    CONDITIONALS,
-    MixedFamilies,
-    sums_from_arrays,
-)
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.mixed_parameters import (
+from fedbn.federation.parameter_sources import ParameterSources, remarks_on
+from fedbn.federation.runs import ServerRun
+from fedbn.federation.state import FederationResult
+from fedbn.federation.sums_message import CONDITIONALS, moments_from_arrays, sums_from_arrays
+from fedbn.federation.sums_message import MOMENTS as FORM
+from fedbn.federation.whole_families import columns_differ, columns_of, own_families
+from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
+from fedbn.graphs.dag import DAG
+from fedbn.networks.conditional_gaussian import Network
+from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
+from fedbn.networks.fitting import parameters_of_sites, parameters_where_known
+from fedbn.networks.mixed_parameters import (
     Shifts,
-    added_edges,
     families_held_back,
     gaussian_parameters,
     mixed_parameters,
     spreads_of_moments,
     spreads_of_sums,
-    turned_edges,
-    with_numbers_last,
 )
-from fedbn.federation.moments_message import MOMENTS as FORM
-from fedbn.federation.moments_message import moments_from_arrays
-from fedbn.federation.parameter_sources import ParameterSources, remarks_on
-from fedbn.federation.runs import ServerRun
-from fedbn.federation.state import FederationResult
-from fedbn.federation.whole_families import columns_differ, columns_of, own_families
-from fedbn.graphs.dag import DAG
-from fedbn.networks.conditional_gaussian import Network
-from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
-from fedbn.networks.fitting import parameters_of_sites, parameters_where_known
+from fedbn.networks.mixed_sums import MixedFamilies
 from fedbn.wire.arrays import ArrayFormat
 from server.counting import answers_to
 from server.replies import Sites, arrays_in, record_of, task_record

@@ -3,6 +3,9 @@
 All sites of the cohort must answer every request: one that does not is asked again with the same
 bytes, and then the run ends and names it. Nothing of such a round can be read. Where it was a
 request for counts, which a site's policy may refuse, the result is what was known before.
+
+Groups that are given are cohorts of their own, one after the other: sites agree on the schema
+together; keys, roster, terms and all sums are those of one group.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from fedbn.arrays import Masked
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, MessageError, QuorumError
+from fedbn.federation.grouped_sums import GroupedSums, GroupOfSums, numbered_groups
 from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.records import KEYS as KEY_RECORD
 from fedbn.federation.records import MASKED
@@ -33,10 +37,12 @@ from fedbn.federation.secure_rounds import (
     search_of,
     terms_of,
 )
+from fedbn.groups.given import groups_of_sites
 from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms
 from fedbn.wire.sender import said_by
+from fedbn.wording import list_some
 from server.handshake import Handshake
 from server.parameters import FittedParameters, tell
 from server.replies import (
@@ -166,6 +172,33 @@ def secure_federation(
         tell(fitted.sources)
     seconds = time.process_time() - began - cohort.waited
     return replace(result, cost=cohort.cost), fitted, seconds
+
+
+def grouped_federation(
+    shaken: Handshake, run: ServerRun, name: str | None = None
+) -> tuple[GroupedSums, float]:
+    """The results of all groups, and the CPU seconds of the server; parameters as of
+    `secure_federation`.
+
+    Raises ConfigError: a site has no group, the file cannot be read, or as `secure_federation`;
+    QuorumError: a site did not answer, or refused; the message names the group.
+    """
+    assert run.consensus.groups_file is not None
+    given, missing = groups_of_sites(run.consensus.groups_file, shaken.sites.clients.values())
+    if missing:
+        LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
+    groups, seconds = [], 0.0
+    for called, sites in numbered_groups(given):
+        LOG.info("group %r: a cohort of %s", called, list_some(sites, 8))
+        own = replace(shaken, sites=shaken.sites.only(sites))
+        try:
+            result, fitted, spent = secure_federation(own, run, name)
+        except QuorumError as error:
+            raise QuorumError(f"group {called!r}: {error}") from None
+        network, sources = (None, None) if fitted is None else (fitted.network, fitted.sources)
+        groups.append(GroupOfSums(called, result, network, sources))
+        seconds += spent
+    return GroupedSums(tuple(groups), shaken.state.refused, run.consensus.known), seconds
 
 
 def require_countable(schema: Schema, run: ServerRun) -> None:

@@ -38,7 +38,6 @@ from fedbn.learners import kind_of_score
 from fedbn.networks.conditional_gaussian import Network
 from server.awaited import WatchedGrid
 from server.checkpoint import forget, hold, resume
-from server.cohorts import grouped_federation
 from server.counting import choose_by_counts
 from server.courier import with_couriers
 from server.cut_points import find_cuts
@@ -47,7 +46,7 @@ from server.handshake import Handshake, shake_hands, wait_for_nodes
 from server.parameters import fit_parameters
 from server.replies import LOG, Sites
 from server.rounds import another_round, run_rounds
-from server.secure_sums import secure_federation
+from server.secure_sums import grouped_federation, secure_federation
 
 RUN = "{run}"
 """What stands for the run's id in the paths of results and checkpoint."""

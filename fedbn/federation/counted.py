@@ -6,7 +6,7 @@ more row. So the site keeps what it told (`NAME.counted`, beside its log, for no
 of a table its cells above 0, of a column its states once) and refuses an answer under another
 contract from which, with one that it told before, something of 1 to `least` - 1 rows would follow.
 One rule holds for counts, moments and sums of products, whichever came first
-(`fedbn.federation.told_counts.ToldCounts.differs_by_few`); where it refuses, nothing is written.
+(`fedbn.privacy.told_counts.ToldCounts.differs_by_few`); where it refuses, nothing is written.
 Where the file is full nothing new is counted (`fedbn.federation.kept_lines`).
 
 What would be too much to compare is refused, or held back before (`COMPARED_CELLS`). What is not
@@ -25,9 +25,9 @@ import numpy as np
 from fedbn.data.schema import Schema, Variable
 from fedbn.federation.kept_lines import enter_lines
 from fedbn.federation.policy import refusal
-from fedbn.federation.small_counts import COMPARED_CELLS
-from fedbn.federation.told_counts import ToldCounts
 from fedbn.networks.family_counts import FamilyCounts
+from fedbn.privacy.small_counts import COMPARED_CELLS
+from fedbn.privacy.told_counts import ToldCounts
 
 __all__ = ["counted_beside", "enter_counts", "enter_sums", "read_tables", "tables_of"]
 

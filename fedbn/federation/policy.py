@@ -19,10 +19,10 @@ from fedbn.data.identifiers import IdentifierRule, identifying_columns
 from fedbn.data.schema import KINDS
 from fedbn.errors import PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
-from fedbn.federation.small_counts import COMPARED_CELLS, RULES, CountRule, round_counts
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
+from fedbn.privacy.small_counts import COMPARED_CELLS, RULES, CountRule, round_counts
 from fedbn.setting import Settings, at_least, one_of, setting, sha256
 from fedbn.wording import count_of
 
@@ -115,7 +115,7 @@ class SitePolicy(Settings):
     )
     disclosure: str = setting(
         "none",
-        "A rule for small counts beside min-cell (see `fedbn.federation.small_counts`).",
+        "A rule for small counts beside min-cell (see `fedbn.privacy.small_counts`).",
         one_of(*RULES),
     )
     secure_sums: bool = setting(

@@ -1,7 +1,7 @@
 """Choosing by sums of products, where columns are numbers: one request, and what follows from it.
 
 Every site sends the sums of products of all its columns, about its own means
-(`fedbn.federation.scatter_message`); the server adds them and chooses (`fedbn.choice.by_scatters`).
+(`fedbn.federation.sums_message`); the server adds them and chooses (`fedbn.choice.by_scatters`).
 A climb asks for nothing more: the sums give every family's score.
 """
 

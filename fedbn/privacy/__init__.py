@@ -1,1 +1,2 @@
-"""Structures under record-level differential privacy: mechanisms, accounting, the ledger."""
+"""Structures under record-level differential privacy: mechanisms, accounting, the ledger; and which
+counts and sums tell of few rows."""

@@ -15,12 +15,12 @@ import typer
 
 from fedbn.errors import PolicyError
 from fedbn.federation.policy import SitePolicy
-from fedbn.federation.small_counts import RULES
 from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import FamilyCounts, count_families, families_of
 from fedbn.networks.fitting import parameters_of_sites
 from fedbn.networks.likelihood import log_likelihood
 from fedbn.networks.network import BayesianNetwork
+from fedbn.privacy.small_counts import RULES
 from simulations.benchmarks.parameters import TEST_ROWS
 
 SITES, ESS, DRAWS = 10, 10.0, 5

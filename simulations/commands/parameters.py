@@ -243,19 +243,17 @@ def _fit_all(
     checkpoint: Checkpoint, reading: _Reading, tables: Mapping[str, Dataset]
 ) -> tuple[Network, ParameterSources]:
     """The parameters from sums over tables with all columns."""
-    from fedbn.federation.conditional_message import MixedFamilies, mixed_sums
-    from fedbn.federation.mixed_parameters import (
-        added_edges,
+    from fedbn.federation.runs import server_run
+    from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
+    from fedbn.networks.family_counts import count_families, families_of
+    from fedbn.networks.fitting import parameters_of
+    from fedbn.networks.mixed_parameters import (
         gaussian_parameters,
         mixed_parameters,
         spreads_of_moments,
         spreads_of_sums,
-        turned_edges,
-        with_numbers_last,
     )
-    from fedbn.federation.runs import server_run
-    from fedbn.networks.family_counts import count_families, families_of
-    from fedbn.networks.fitting import parameters_of
+    from fedbn.networks.mixed_sums import MixedFamilies, mixed_sums
     from fedbn.networks.moments import family_pairs, moments_of
 
     assert checkpoint.state.result is not None

@@ -14,9 +14,9 @@ from fedbn.federation.counted import counted_beside
 from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.settings import Experiment
-from fedbn.federation.told_counts import ToldCounts
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
+from fedbn.privacy.told_counts import ToldCounts
 from simulations.benchmarks.sites.deployed_site import (
     ANSWERED,
     DeployedSite,

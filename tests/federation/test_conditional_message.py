@@ -12,30 +12,22 @@ from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.errors import MessageError, NetworkError
-from fedbn.federation.conditional_message import (
-    MixedFamilies,
-    MixedSums,
-    category_tables,
-    mixed_sums,
-    sums_from_arrays,
-    sums_to_arrays,
-    tells_few,
-)
-from fedbn.federation.mixed_parameters import (
-    added_edges,
-    families_held_back,
-    gaussian_parameters,
-    mixed_parameters,
-    spreads_of_sums,
-    turned_edges,
-    with_numbers_last,
-)
+from fedbn.federation.sums_message import sums_from_arrays, sums_to_arrays
+from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.separation import d_separated
 from fedbn.networks.conditional_gaussian import Regressions
 from fedbn.networks.fitting import fit_parameters
+from fedbn.networks.mixed_parameters import (
+    families_held_back,
+    gaussian_parameters,
+    mixed_parameters,
+    spreads_of_sums,
+)
+from fedbn.networks.mixed_sums import MixedFamilies, MixedSums, category_tables, mixed_sums
 from fedbn.networks.moments import family_pairs, linear_gaussian_of, moments_of, pooled_moments
+from fedbn.privacy.counts_in_sums import tells_few
 
 SCHEMA = Schema((Variable("a", ("0", "1")), Variable("b", ("0", "1", "2")), Variable("x"),
                  Variable("y")))  # fmt: skip

@@ -16,8 +16,8 @@ from fedbn.errors import PolicyError, ResultsError
 from fedbn.federation import counted, kept_lines
 from fedbn.federation.counted import counted_beside, enter_counts, enter_sums, tables_of
 from fedbn.federation.policy import SitePolicy
-from fedbn.federation.told_counts import ToldCounts
 from fedbn.networks.family_counts import Family, count_families
+from fedbn.privacy.told_counts import ToldCounts
 from tests.naive_small_counts import Row, fewest_between
 
 LEAST = 5

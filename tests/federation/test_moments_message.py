@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import MessageError
-from fedbn.federation.moments_message import (
+from fedbn.federation.sums_message import (
     MAX_SITE_ROWS,
     MAX_VALUE,
     moments_from_arrays,

@@ -7,7 +7,7 @@ import pytest
 
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.errors import DataError, MessageError
-from fedbn.federation.scatter_message import (
+from fedbn.federation.sums_message import (
     require_askable,
     scatter_from_arrays,
     scatter_to_arrays,

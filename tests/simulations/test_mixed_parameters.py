@@ -10,14 +10,15 @@ import pytest
 
 from fedbn.data.tables import read_dataset
 from fedbn.errors import QueryError, ResultsError
-from fedbn.federation.conditional_message import MixedFamilies, mixed_sums, sums_from_arrays
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.mixed_parameters import mixed_parameters
 from fedbn.federation.settings import Experiment
+from fedbn.federation.sums_message import sums_from_arrays
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
 from fedbn.networks.json_file import read_json_network
+from fedbn.networks.mixed_parameters import mixed_parameters
+from fedbn.networks.mixed_sums import MixedFamilies, mixed_sums
 from simulations.benchmarks.sites.deployed_site import DeployedSite, arrays_of, task, word
 from simulations.cli import app
 from simulations.run import run_experiment

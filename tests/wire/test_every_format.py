@@ -23,18 +23,16 @@ import fedbn.secure
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.data.quantiles import Histogram, Question
 from fedbn.errors import MessageError
-from fedbn.federation import conditional_message as conditionals
 from fedbn.federation import family_message as families
 from fedbn.federation import histogram_message as histograms
 from fedbn.federation import message as structures
-from fedbn.federation import moments_message as moments
-from fedbn.federation import records
-from fedbn.federation import scatter_message as scatters
+from fedbn.federation import records, sums_message
 from fedbn.federation import secure_cuts as cuts
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyTables
+from fedbn.networks.mixed_sums import MixedFamilies, mixed_sums
 from fedbn.networks.moments import family_pairs, moments_of
 from fedbn.scores.scatter import scatter_of_table
 from fedbn.secure import requests as sums
@@ -118,10 +116,8 @@ ROWS = Dataset(SCHEMA, RNG.integers(0, 3, (40, 4)))
 ANSWERS = [families.answer_request(each, ROWS, 1.0) for each in (ASKED, COMPARED)]
 MEASURED = moments_of(Dataset(NUMBERS, RNG.normal(size=(30, 4))), family_pairs(CHAIN))
 BOTH = Schema((Variable("a", ("0", "1")), Variable("b"), Variable("c", ("x", "y")), Variable("d")))
-BY_CONFIGURATION = conditionals.MixedFamilies(
-    DAG.from_edges(BOTH.names, ["ab", "cb", "bd", "ac"]), BOTH
-)
-GROUPED = conditionals.mixed_sums(
+BY_CONFIGURATION = MixedFamilies(DAG.from_edges(BOTH.names, ["ab", "cb", "bd", "ac"]), BOTH)
+GROUPED = mixed_sums(
     Dataset(
         BOTH,
         np.column_stack(
@@ -198,24 +194,24 @@ CASES = {
     "counts": answers_to(ASKED, ANSWERS[0]),
     "counts and own scores": answers_to(COMPARED, ANSWERS[1]),
     "moments": of_arrays(
-        moments.MOMENTS,
+        sums_message.MOMENTS,
         [MEASURED],
-        lambda value: moments.moments_to_arrays(value, CHAIN, NUMBERS),
-        lambda arrays: moments.moments_from_arrays(arrays, CHAIN, NUMBERS),
+        lambda value: sums_message.moments_to_arrays(value, CHAIN, NUMBERS),
+        lambda arrays: sums_message.moments_from_arrays(arrays, CHAIN, NUMBERS),
         lambda value: value.rows >= 1 and bool(np.isfinite(value.scatter).all()),
     ),
     "scatters": of_arrays(
-        scatters.SCATTERS,
+        sums_message.SCATTERS,
         [SCATTERED],
-        lambda value: scatters.scatter_to_arrays(value, NUMBERS),
-        lambda arrays: scatters.scatter_from_arrays(arrays, NUMBERS),
+        lambda value: sums_message.scatter_to_arrays(value, NUMBERS),
+        lambda arrays: sums_message.scatter_from_arrays(arrays, NUMBERS),
         lambda value: value.rows >= 1 and bool(np.isfinite(value.products).all()),
     ),
     "sums by configuration": of_arrays(
-        conditionals.CONDITIONALS,
+        sums_message.CONDITIONALS,
         [GROUPED],
-        lambda value: conditionals.sums_to_arrays(value, BY_CONFIGURATION),
-        lambda arrays: conditionals.sums_from_arrays(arrays, BY_CONFIGURATION),
+        lambda value: sums_message.sums_to_arrays(value, BY_CONFIGURATION),
+        lambda arrays: sums_message.sums_from_arrays(arrays, BY_CONFIGURATION),
         lambda value: value.rows >= 1,
     ),
     "masked sums": of_arrays(

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.data.quantiles import MANY_NUMBERS
+from fedbn.networks.conditional_gaussian import NumberFamily
 from fedbn.networks.family_counts import Family, FamilyCounts, count_families
 
-__all__ = ["OTHER", "counts_in_sums", "rows_off_a_common_value"]
+__all__ = ["OTHER", "counts_in_sums", "rows_off_a_common_value", "tells_few"]
 
 OTHER = "any other"
 """The state of a number that is not the one which most rows have."""
@@ -107,3 +108,22 @@ def _off_by_state(states: Ints, number: tuple[Ints, int]) -> Ints:
     _, first = np.unique(keys // size, return_index=True)
     rows, most = np.add.reduceat(counts, first), np.maximum.reduceat(counts, first)
     return np.where(2 * most > rows, rows - most, 0).astype(np.int64)
+
+
+def tells_few(dataset: Dataset, family: NumberFamily, least: int) -> bool:
+    """Whether the sums of a number's family may tell of 1 to `least` - 1 rows: where a
+    configuration of its categories has so few, where a number has few values, so that its sums are
+    counts, and where more than half of the rows of a configuration share one, so that its sums tell
+    of the others."""
+    place = family.configuration(dataset)
+    rows = np.bincount(place)
+    if ((rows > 0) & (rows < least)).any():
+        return True
+    for column in family.columns:
+        values, codes = np.unique(dataset.column(column), return_inverse=True)
+        keys, counts = np.unique(place * len(values) + codes, return_counts=True)
+        _, first = np.unique(keys // len(values), return_index=True)
+        most = np.maximum.reduceat(counts, first)
+        if len(values) <= MANY_NUMBERS or (2 * most > rows[rows > 0]).any():
+            return True
+    return False

@@ -13,9 +13,9 @@ from fedbn.data.cuts import interval_codes
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.data.schema import MISSING_STATE
 from fedbn.federation.counted import tables_of
-from fedbn.federation.counts_in_sums import OTHER, counts_in_sums, rows_off_a_common_value
-from fedbn.federation.told_counts import ToldCounts
 from fedbn.networks.family_counts import Family
+from fedbn.privacy.counts_in_sums import OTHER, counts_in_sums, rows_off_a_common_value
+from fedbn.privacy.told_counts import ToldCounts
 from tests.naive_small_counts import fewest_between, fewest_of_readings, fewest_off_a_common_value
 
 numbers_of = st.lists(st.integers(0, 4).map(float), min_size=1, max_size=25)

@@ -9,33 +9,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.arrays import Floats
-from fedbn.data.dataset import Schema
 from fedbn.errors import NetworkError
-from fedbn.federation.conditional_message import MixedFamilies, MixedSums
-from fedbn.fusion.minimal_imap import minimal_imap
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import (
     ConditionalGaussianNetwork,
     Regressions,
-    member_with_numbers_last,
 )
 from fedbn.networks.conditional_sums import ConditionalSums, regressions_of_sites
 from fedbn.networks.fitting import smoothed_table
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.mixed_sums import MixedFamilies, MixedSums
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 
 __all__ = [
     "MixedParameters",
     "Shifts",
     "Spreads",
-    "added_edges",
     "families_held_back",
     "gaussian_parameters",
     "mixed_parameters",
     "spreads_of_moments",
     "spreads_of_sums",
-    "turned_edges",
-    "with_numbers_last",
 ]
 
 Shifts = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
@@ -169,36 +163,3 @@ def families_held_back(
         if lacking:
             found.append((name, lacking))
     return tuple(found)
-
-
-def with_numbers_last(consensus: DAG, schema: Schema) -> DAG:
-    """A DAG in which no category has a number as parent, and which claims no independence that the
-    consensus, over the schema's names in that order, does not claim.
-
-    It is a member of the class, if one has its numbers last; otherwise the minimal I-map of the
-    consensus in its own order, categories first, which has more edges.
-
-    >>> from fedbn.data.dataset import Variable
-    >>> schema = Schema((Variable("age"), Variable("crp"), Variable("ill", ("no", "yes"))))
-    >>> collider = DAG.from_edges(schema.names, [("age", "ill"), ("crp", "ill")])
-    >>> with_numbers_last(collider, schema).edges
-    (('age', 'crp'), ('ill', 'age'), ('ill', 'crp'))
-    """
-    try:
-        return member_with_numbers_last(consensus, schema)
-    except NetworkError:
-        numbers = set(schema.numbers)
-        order = [consensus.names[v] for v in consensus.topological_order()]
-        return minimal_imap(consensus, sorted(order, key=lambda name: name in numbers))
-
-
-def turned_edges(consensus: DAG, fitted: DAG) -> tuple[tuple[str, str], ...]:
-    """The edges of a fitted DAG that the consensus has the other way round."""
-    there = set(consensus.edges)
-    return tuple(edge for edge in fitted.edges if edge[::-1] in there)
-
-
-def added_edges(consensus: DAG, fitted: DAG) -> tuple[tuple[str, str], ...]:
-    """The edges of a fitted DAG between variables that the consensus does not join."""
-    there = {frozenset(edge) for edge in consensus.edges}
-    return tuple(edge for edge in fitted.edges if frozenset(edge) not in there)

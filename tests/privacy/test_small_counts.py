@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.policy import SitePolicy
-from fedbn.federation.small_counts import RULES, round_counts
 from fedbn.networks.family_counts import Family, FamilyCounts, count_families
+from fedbn.privacy.small_counts import RULES, round_counts
 
 SCHEMA = Schema.categorical({"a": "01", "b": "012"})
 FAMILIES = (Family(0, ()), Family(1, (0,)))

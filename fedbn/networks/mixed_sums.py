@@ -1,0 +1,125 @@
+"""Sums of the families of a DAG of categories and numbers: all that its parameters need of a table.
+
+Counts of categories, and for every number the sums of its family by configuration of its categories
+(`fedbn.networks.conditional_sums`). No category has a number as parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fedbn.arrays import Ints
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import DataError
+from fedbn.graphs.dag import DAG
+from fedbn.networks.conditional_gaussian import NumberFamily, require_numbers_last
+from fedbn.networks.conditional_sums import ConditionalSums, conditional_sums
+from fedbn.networks.family_counts import Family, FamilyCounts, count_families
+from fedbn.networks.network import MAX_CELLS, configurations
+
+__all__ = ["MixedFamilies", "MixedSums", "category_tables", "mixed_sums"]
+
+
+@dataclass(frozen=True)
+class MixedFamilies:
+    """What is asked for: the families of a DAG of categories and numbers, over the names of the
+    agreed schema, in that order.
+
+    Raises NetworkError, naming the arc, where a category has a number as parent; DataError where
+    there would be more than MAX_CELLS numbers.
+    """
+
+    dag: DAG
+    schema: Schema
+
+    def __post_init__(self) -> None:
+        require_numbers_last(self.dag, self.schema)
+        total = sum(sum(self.sizes(node)) for node in range(self.dag.n))
+        if total > MAX_CELLS:
+            raise DataError(
+                f"the sums of all families may have at most {MAX_CELLS} cells, not {total}"
+            )
+
+    @cached_property
+    def categories(self) -> tuple[int, ...]:
+        """The columns with states, as places in the schema."""
+        return tuple(i for i, each in enumerate(self.schema.variables) if each.states is not None)
+
+    @cached_property
+    def category_schema(self) -> Schema:
+        """The schema of these alone."""
+        return Schema(tuple(self.schema.variables[i] for i in self.categories))
+
+    def number_family(self, node: int) -> NumberFamily:
+        """The family of a number."""
+        return NumberFamily.of(self.dag, self.schema, node)
+
+    def table_family(self, node: int) -> Family | None:
+        """What is counted for a variable, in the schema of the categories: a category's family, or
+        the categories among a number's parents as if the last were the child; None if there are
+        none."""
+        place = {column: i for i, column in enumerate(self.categories)}
+        parents = [place[i] for i in self.dag.parents(node) if i in place]
+        if node in place:
+            return Family(place[node], tuple(parents))
+        return Family(parents[-1], tuple(parents[:-1])) if parents else None
+
+    def sizes(self, node: int) -> tuple[int, int, int]:
+        """How many counts, means and products the family of a variable has."""
+        states = self.schema.variables[node].states
+        if states is not None:
+            above = [len(self.schema.variables[i].states or ()) for i in self.dag.parents(node)]
+            return configurations(above) * len(states), 0, 0
+        family = self.number_family(node)
+        q, k = configurations(family.sizes), len(family.columns)
+        return q, q * k, q * k * (k + 1) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class MixedSums:
+    """A site's sums of the families that it tells: the rows of its table, category -> counts int64
+    [q, r], and number -> its sums."""
+
+    rows: int
+    tables: Mapping[int, Ints]
+    numbers: Mapping[int, ConditionalSums]
+
+    @property
+    def told(self) -> frozenset[int]:
+        """The variables whose families are told."""
+        return frozenset((*self.tables, *self.numbers))
+
+    def only(self, nodes: frozenset[int]) -> MixedSums:
+        """The sums of some of these families."""
+        return MixedSums(
+            self.rows,
+            {node: own for node, own in self.tables.items() if node in nodes},
+            {node: own for node, own in self.numbers.items() if node in nodes},
+        )
+
+
+def mixed_sums(dataset: Dataset, wanted: MixedFamilies) -> MixedSums:
+    """The sums of a table; raises DataError where a cell is missing."""
+    counts = category_tables(dataset, wanted)
+    tables, numbers = {}, {}
+    for node, variable in enumerate(wanted.schema.variables):
+        if variable.states is None:
+            numbers[node] = conditional_sums(dataset, wanted.number_family(node))
+            continue
+        family = wanted.table_family(node)
+        assert family is not None
+        tables[node] = counts.table(family)
+    return MixedSums(dataset.n_rows, tables, numbers)
+
+
+def category_tables(dataset: Dataset, wanted: MixedFamilies) -> FamilyCounts:
+    """All counts of categories that the sums hold."""
+    codes = np.column_stack([dataset.column(i) for i in wanted.categories])
+    families = (wanted.table_family(node) for node in range(wanted.dag.n))
+    return count_families(
+        Dataset(wanted.category_schema, codes), {each for each in families if each is not None}
+    )
