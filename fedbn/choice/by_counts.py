@@ -20,8 +20,9 @@ round asks for families near it (`fedbn.choice.neighbours`), and the search goes
 is known. After a round that brought nothing better the next one asks from where one edge less leads
 to, too; when that brings nothing, either, the climb ends.
 
-What is maximised is the sum of the families' scores less what their edges cost
-(`fedbn.choice.prior`); scores that are reported are without it.
+What is maximised is the sum of the families' scores less what a structure of that many edges costs
+(`fedbn.choice.prior`); a search pays the price of an edge at the structure that it begins with.
+Scores that are reported are without it.
 
 A variable whose family in the consensus of the structures is too large to be counted keeps it.
 """
@@ -38,6 +39,7 @@ import numpy as np
 from fedbn.arrays import Ints
 from fedbn.choice.candidates import Candidate, Candidates, cells_of
 from fedbn.choice.class_moves import look_around
+from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -88,24 +90,17 @@ class Counted:
     rows : of all sites together.
     filled : the summed counts, as `FamilyCounts.filled_cells` gives them; None where scores are of
         sums of products.
-    cost : nats that a prior takes for the family's edges.
     """
 
     shared: float
     own: float
     rows: int
     filled: tuple[Ints, Ints] | None = None
-    cost: float = 0.0
 
     @property
     def score(self) -> float:
         """The larger of the two scores."""
         return max(self.shared, self.own)
-
-    @property
-    def value(self) -> float:
-        """What the family adds to what is maximised."""
-        return self.score - self.cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +111,7 @@ class Climb:
     ----------
     schema : the agreed one.
     dag : the best structure so far, over the agreed names.
-    value : the sum of its families' values, nats: of their scores less what its edges cost.
+    value : the sum of its families' scores less what its edges cost, nats.
     candidate : the best of the candidates, with which the search began.
     known : every family counted so far.
     uncounted : families of the consensus of the structures that cannot be counted; they stay.
@@ -125,6 +120,7 @@ class Climb:
     stuck : whether the last round brought nothing better.
     done : whether the last two rounds did not.
     knowledge : what every structure keeps: no other family is known, or asked for.
+    prior : what edges cost.
     """
 
     schema: Schema
@@ -138,20 +134,22 @@ class Climb:
     stuck: bool = False
     done: bool = False
     knowledge: Knowledge | None = None
+    prior: EdgePrior = FREE
+
+    @property
+    def edge_cost(self) -> float:
+        """Nats that an edge costs from here (`EdgePrior.an_edge`)."""
+        return self.prior.an_edge(self.dag.n_edges)
 
 
-def counted_of(
-    counts: FamilyCounts, scores: FamilyScores, edge_cost: float = 0.0
-) -> dict[Family, Counted]:
-    """What is known of the families of an answer: their counts over all sites, the scores, and what
-    their edges cost, each of them `edge_cost` nats."""
+def counted_of(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
+    """What is known of the families of an answer: their counts over all sites, and the scores."""
     return {
         family: Counted(
             float(scores.shared[f]),
             float(scores.own[f]),
             counts.rows,
             counts.filled_cells(family),
-            edge_cost * len(family.parents),
         )
         for f, family in enumerate(counts.tables.families)
     }
@@ -163,6 +161,7 @@ def begin(
     counted: Mapping[Family, Counted],
     rng: np.random.Generator,
     knowledge: Knowledge | None = None,
+    prior: EdgePrior = FREE,
 ) -> Climb:
     """The state after the first request.
 
@@ -173,9 +172,11 @@ def begin(
     counted : what is known of these families.
     rng : for the ordering search.
     knowledge : what the candidates keep.
+    prior : what edges cost.
     """
     totals = [
-        _total(candidate.dag, lambda family: counted[family].value, candidates)
+        _total(candidate.dag, lambda family: counted[family].score, candidates)
+        - prior.of(candidate.dag.n_edges)
         for candidate in candidates.listed
     ]
     order = sorted(
@@ -191,6 +192,7 @@ def begin(
         known=MappingProxyType(_keeping(counted, schema, knowledge)),
         uncounted=candidates.uncounted,
         knowledge=knowledge,
+        prior=prior,
     )
     found = _search(start, rng)
     return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
@@ -378,13 +380,13 @@ def family_rule(knowledge: Knowledge | None, names: tuple[str, ...]) -> Callable
 def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
     """For every node the (cost, parents) of the known families that may be in a best DAG.
 
-    Cost is minus the value. A family that one with fewer of the same parents equals or beats is in
+    Cost is minus the score, and what the edges cost from here. A family that one with fewer of the same parents equals or beats is in
     no better DAG, so it is left out. A variable with an uncounted family has no other; its cost is
     0 in every DAG.
     """
     lists: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(state.dag.n)]
     for (node, parents), counted in sorted(state.known.items(), key=lambda item: item[0]):
-        lists[node].append((-counted.value, parents))
+        lists[node].append((state.edge_cost * len(parents) - counted.score, parents))
     useful = [_drop_dominated(pairs) for pairs in lists]
     for node, parents in state.uncounted:
         useful[node] = [(0.0, parents)]
@@ -400,11 +402,23 @@ def scores_of_one_model(state: Climb) -> dict[Family, float]:
     """
     of_dag = [state.known[each] for each in counted_families(state.dag, state.uncounted)]
     shared = math.fsum(c.shared for c in of_dag) >= math.fsum(c.own for c in of_dag)
-    scores = {each: (c.shared if shared else c.own) - c.cost for each, c in state.known.items()}
+    scores = {
+        each: (c.shared if shared else c.own) - state.edge_cost * len(each.parents)
+        for each, c in state.known.items()
+    }
     return scores | dict.fromkeys(state.uncounted, 0.0)
 
 
 def _search(state: Climb, rng: np.random.Generator) -> Climb:
+    """With the best DAG over the known families that is found from here; once more where it has
+    another number of edges, for these then have another price."""
+    found = _search_at_one_price(state, rng)
+    while found.edge_cost != state.edge_cost:
+        state, found = found, _search_at_one_price(found, rng)
+    return found
+
+
+def _search_at_one_price(state: Climb, rng: np.random.Generator) -> Climb:
     """With the best DAG over the known families that the ordering search finds from here."""
     from fedbn.search.families.families import Families
     from fedbn.search.families.ordering import ordering_search
@@ -427,7 +441,8 @@ def _better_by_classes(state: Climb) -> Climb:
 
 def _better_of(state: Climb, dag: DAG) -> Climb:
     """With a DAG of known families, if it is better."""
-    value = _total(dag, lambda family: state.known[family].value, state)
+    value = _total(dag, lambda family: state.known[family].score, state)
+    value -= state.prior.of(dag.n_edges)
     return replace(state, dag=dag, value=value) if value > state.value + TOLERANCE else state
 
 

@@ -11,18 +11,20 @@ to be chance; f is the mean share of the sites that join such a pair (weak true 
 raise it; (a + 1) / (b + 2) keeps it off 0). If S sites err independently, the expected number of
 chance pairs that at least half of them join is P × P(Bin(S, f) ≥ S / 2) over all P pairs. Where
 sites have different variables, each pair counts the sites that have both, in S as well as in f, and
-an input has the parameters of its own variables.
+a structure has the parameters of its own variables.
 
 Sites do not err independently where few rows meet many states. A row that counts k times costs
 about ln r nats once it has a configuration of parents to itself, and k times its entropy before:
 from some k on parents that tell all rows apart are best, and at every site these are the variables
 of many states. Votes cannot see it, but the number of parameters does, which then grows a
 thousandfold. The consensus is to be that of the rows of all S sites; these are S times the rows of
-one, and pay for S times the parameters and no more.
+one, and pay for S times the parameters and no more. So a family that alone has more parameters than
+S times all of the median site's structure with the smallest weight is not *paid*: it keeps those
+of its parents alone that it has in the site's structure of the next smaller weight. The other
+families of that structure stay as they are (`paid_structures`).
 
-Taken is the largest k up to which the expected chance pairs are at most `EXPECTED` = 0.05 and the
-median input has at most S times the parameters that it has with the smallest weight; the smallest
-k where there is none.
+Taken is the largest k up to which the expected chance pairs of the paid structures are at most
+`EXPECTED` = 0.05; the smallest k where there is none.
 
 Deviations from these papers: the sites are not subsamples of one table, and the same search errs at
 several of them in the same way, so this is a rule with a meaning and no certificate.
@@ -31,25 +33,25 @@ several of them in the same way, so this is a rule with a meaning and no certifi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import takewhile
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, takewhile
+from statistics import median_low
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.data.dataset import Schema
-from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 from fedbn.scores.mixed import block_widths
 
 __all__ = [
     "EXPECTED",
-    "ClassSigns",
     "class_by_chance",
     "expected_chance_pairs",
-    "median_parameters",
     "number_of_parameters",
+    "paid_structures",
+    "parameters_of_families",
 ]
 
 EXPECTED = 0.05
@@ -92,55 +94,81 @@ def expected_chance_pairs(
 
 
 def number_of_parameters(dag: DAG, schema: Schema) -> int:
-    """Free parameters of a structure: of categories the sum of q (r - 1), else of w (1 + v), where
-    w columns stand for the variable and v for its parents (`fedbn.scores.mixed`); exact.
+    """Free parameters of a structure; exact.
 
     >>> dag = DAG.from_edges("abc", ["ab", "cb"])
     >>> number_of_parameters(dag, Schema.categorical({"a": "01", "b": "012", "c": "01"}))
     10
     """
+    return sum(parameters_of_families(dag, schema))
+
+
+def parameters_of_families(dag: DAG, schema: Schema) -> tuple[int, ...]:
+    """Free parameters of each node's family: of categories q (r - 1), else w (1 + v), where w
+    columns stand for the variable and v for its parents (`fedbn.scores.mixed`); exact."""
     widths = dict(zip(schema.names, block_widths(schema), strict=True))
     own = [widths[name] for name in dag.names]
     if schema.kind == "categorical":
-        return sum(
+        return tuple(
             own[node] * math.prod(own[parent] + 1 for parent in parents)
             for node, parents in enumerate(dag.parent_sets())
         )
-    return sum(
+    return tuple(
         own[node] * (1 + sum(own[parent] for parent in parents))
         for node, parents in enumerate(dag.parent_sets())
     )
 
 
-def median_parameters(inputs: MergedInputs, schema: Schema) -> int:
-    """The number of parameters of the median input, by weight; the lower one of two."""
-    sizes = sorted(
-        (number_of_parameters(dag, schema), weight)
-        for dag, weight in zip(inputs.own_dags, inputs.weights, strict=True)
-    )
-    before = np.cumsum([weight for _, weight in sizes])
-    return sizes[int(np.searchsorted(2 * before, inputs.total))][0]
+def paid_structures(
+    sites: Sequence[Mapping[float, Sequence[DAG]]], schema: Schema
+) -> list[dict[float, tuple[DAG, ...]]]:
+    """The structures of every site without the parents that the rows of all sites do not pay for.
 
+    Parameters
+    ----------
+    sites : of each, row weight -> structures, at least one of every weight that it has.
+    schema : the agreed one.
 
-class ClassSigns(NamedTuple):
-    """What the structures of one row weight tell: the expected chance pairs of a majority, and the
-    parameters of the median input."""
-
-    chance_pairs: float
-    parameters: int
-
-
-def class_by_chance(classes: Sequence[ClassSigns], sites: int) -> int:
-    """The position of the class to take, of all by ascending row weight.
-
-    >>> class_by_chance([ClassSigns(0.0, 50), ClassSigns(0.01, 90), ClassSigns(0.3, 95)], sites=4)
-    1
-    >>> class_by_chance([ClassSigns(0.0, 50), ClassSigns(0.0, 201), ClassSigns(0.0, 200)], sites=4)
-    0
+    Returns
+    -------
+    Of each site the same weights and numbers of structures. Those of its smallest weight are as
+    they were; an arc that goes is in no paid structure of the site's next smaller weight.
     """
-    most = sites * classes[0].parameters
+    smallest = [own[min(own)] for own in sites]
+    sizes = [median_low(number_of_parameters(dag, schema) for dag in dags) for dags in smallest]
+    most = len(sites) * median_low(sizes)
+    return [_paid(own, schema, most) for own in sites]
 
-    def is_sound(each: ClassSigns) -> bool:
-        return each.chance_pairs <= EXPECTED and each.parameters <= most
 
-    return max(0, len(list(takewhile(is_sound, classes))) - 1)
+def _paid(
+    own: Mapping[float, Sequence[DAG]], schema: Schema, most: int
+) -> dict[float, tuple[DAG, ...]]:
+    """One site's structures; a family of more than `most` parameters is not paid."""
+    weights = sorted(own)
+    found = {weights[0]: tuple(own[weights[0]])}
+    for smaller, weight in pairwise(weights):
+        joined = np.logical_or.reduce([dag.adjacency for dag in found[smaller]])
+        found[weight] = tuple(_without_unpaid(dag, joined, schema, most) for dag in own[weight])
+    return found
+
+
+def _without_unpaid(dag: DAG, joined: Bools, schema: Schema, most: int) -> DAG:
+    """The structure; families that are not paid have those arcs alone that are in `joined`."""
+    sizes = parameters_of_families(dag, schema)
+    unpaid = [node for node, parameters in enumerate(sizes) if parameters > most]
+    if not unpaid:
+        return dag
+    arcs = dag.adjacency.copy()
+    arcs[:, unpaid] &= joined[:, unpaid]
+    return DAG(dag.names, arcs)
+
+
+def class_by_chance(chance_pairs: Sequence[float]) -> int:
+    """The position of the class to take, of the expected chance pairs of all by ascending row
+    weight.
+
+    >>> class_by_chance([0.0, 0.01, 0.3, 0.01])
+    1
+    """
+    sound = takewhile(lambda expected: expected <= EXPECTED, chance_pairs)
+    return max(0, len(list(sound)) - 1)

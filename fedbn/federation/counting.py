@@ -42,7 +42,7 @@ from fedbn.choice.candidates import (
 )
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
-from fedbn.choice.prior import edge_cost
+from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError
@@ -92,7 +92,7 @@ class Counting:
     groups : the parts, where counts say so, too; then nothing is chosen by counts over both.
     ended : whether nothing more is to be asked.
     knowledge : what the structure keeps.
-    edge_cost : nats that an edge must gain (`fedbn.choice.prior`).
+    prior : what edges must gain.
     """
 
     schema: Schema
@@ -110,7 +110,7 @@ class Counting:
     groups: Groups | None = None
     ended: bool = False
     knowledge: Knowledge | None = None
-    edge_cost: float = 0.0
+    prior: EdgePrior = FREE
 
     def request(self) -> FamilyRequest | None:
         """What all sites are to be asked next; None when nothing is left to ask."""
@@ -143,9 +143,9 @@ class Counting:
         scores = family_scores(counts, own, self.ess)
         if self.site_column is not None:
             scores = replace(scores, own=scores.shared)
-        counted = counted_of(counts, scores, self.edge_cost)
+        counted = counted_of(counts, scores)
         if self.climb is None:
-            return replace(self, rows=rows, climb=self._begin(counted))
+            return replace(self, rows=rows, climb=self._begin(counted, self.prior))
         rng = np.random.default_rng([self.seed, STREAM, 1 + self.climb.rounds])
         climb = climb_on(self.climb, counted, rng)
         return replace(self, climb=climb, rounds_left=self.rounds_left - 1)
@@ -180,9 +180,9 @@ class Counting:
 
         return confirm_parts((here[0], here[1]), best_of)
 
-    def _begin(self, counted: Mapping[Family, Counted]) -> Climb:
+    def _begin(self, counted: Mapping[Family, Counted], prior: EdgePrior = FREE) -> Climb:
         rng = np.random.default_rng([self.seed, STREAM, 0])
-        return begin(self.candidates, self.schema, counted, rng, self.knowledge)
+        return begin(self.candidates, self.schema, counted, rng, self.knowledge, prior)
 
 
 def open_counting(
@@ -273,8 +273,8 @@ def open_dialogue(
     """
     bounds = limits or CandidateLimits()
     candidates = candidates_of(classes, schema, consensus, bounds, more)
-    rounds, cost = count_rounds if choose == "climb" else 0, edge_cost(consensus.dag)
-    return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, edge_cost=cost)
+    rounds, prior = count_rounds if choose == "climb" else 0, EdgePrior.over(schema.n)
+    return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, prior=prior)
 
 
 def states_of_classes(result: FederationResult) -> ClassStates:

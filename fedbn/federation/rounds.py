@@ -18,12 +18,7 @@ from typing import cast
 
 import numpy as np
 
-from fedbn.choice.ladder import (
-    ClassSigns,
-    class_by_chance,
-    expected_chance_pairs,
-    median_parameters,
-)
+from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
 from fedbn.consensus.mcbnc import McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import moral_votes_of
@@ -34,7 +29,13 @@ from fedbn.federation.density import without_dense
 from fedbn.federation.fusions import fuse_weighted
 from fedbn.federation.message import StructureMessage
 from fedbn.federation.settings import ConsensusSettings
-from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
+from fedbn.federation.state import (
+    ClientReply,
+    FederationResult,
+    FusedClass,
+    ServerState,
+    paid_replies,
+)
 from fedbn.fusion.inputs import Variables, merge_inputs
 from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.fusion.weights import integer_weights
@@ -234,7 +235,8 @@ def fuse_needed(
     The rule of structures (`fedbn.choice.ladder`) needs no fusion: where nothing else chooses, no
     other class is fused. Raises ConfigError as `fuse_classes` does.
     """
-    taken = row_weight_of_structures(replies, schema, cast(Variables, settings.variables))
+    replies = paid_replies(replies, schema)
+    taken = row_weight_of_structures(replies, cast(Variables, settings.variables))
     if settings.choose == "smhd":
         classes: tuple[FusedClass, ...] = (_fused_class(taken, replies, settings, progress),)
     else:
@@ -285,20 +287,21 @@ def fuse_replies(
 
 
 def row_weight_of_structures(
-    replies: Sequence[ClientReply], schema: Schema, variables: Variables = "same"
+    replies: Sequence[ClientReply], variables: Variables = "same"
 ) -> float:
-    """The class that is taken when only structures are known (`fedbn.choice.ladder`)."""
+    """The class that is taken when only structures are known (`fedbn.choice.ladder`), of replies as
+    they are fused (`paid_replies`)."""
     weights = row_weights_of(replies)
     if len(weights) == 1:
         return weights[0]
-    signs = []
+    chance_pairs = []
     for k in weights:
         own = _of_class(k, replies)
         inputs = merge_inputs(*_weigh(own)[:2], variables)
         seen = None if inputs.observed is None else inputs.seen
-        pairs = expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own), seen)
-        signs.append(ClassSigns(pairs, median_parameters(inputs, schema)))
-    return weights[class_by_chance(signs, len(replies))]
+        votes = moral_votes_of(inputs)
+        chance_pairs.append(expected_chance_pairs(votes, inputs.total, len(own), seen))
+    return weights[class_by_chance(chance_pairs)]
 
 
 def _of_class(row_weight: float, replies: Sequence[ClientReply]) -> list[ClientReply]:

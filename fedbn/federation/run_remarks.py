@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+import numpy as np
+
 from fedbn.arrays import Bools
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import cells_of
@@ -24,7 +26,8 @@ SHOWN = 3
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report:
     on columns that are constant within every site, on sites that are two groups or far from the
-    consensus, on row weights that broke a limit, and on families too large to be counted."""
+    consensus, on row weights that broke a limit, on families of more parameters than all rows pay
+    for, and on families too large to be counted."""
     said: list[str] = []
     if isinstance(result, FederationResult):
         said += [
@@ -32,6 +35,7 @@ def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
             *_on_groups(result),
             *_on_outliers(result),
             *_on_rungs(result),
+            *_on_unpaid(result),
         ]
     if result.choice is not None:
         said += _on_families(result.choice, result.schema)
@@ -94,6 +98,27 @@ def _on_rungs(result: FederationResult) -> list[str]:
             f"{len(result.replies)}: {list_some(reasons, 1, quoted=False)}"
         )
     return said
+
+
+def _on_unpaid(result: FederationResult) -> list[str]:
+    """The variables that lost parents before the fusion (`fedbn.choice.ladder`)."""
+    lost: dict[str, set[str]] = {}
+    fused = {reply.client: reply for reply in result.fused_replies}
+    for reply in result.replies:
+        if reply.client not in fused:
+            continue
+        sent = reply.of_class(result.row_weight).dags
+        for before, after in zip(sent, fused[reply.client].dags, strict=True):
+            for node in np.flatnonzero((before.adjacency & ~after.adjacency).any(axis=0)).tolist():
+                lost.setdefault(before.names[node], set()).add(reply.client)
+    if not lost:
+        return []
+    sites = count_of(len(set().union(*lost.values())), "site")
+    return [
+        f"structures of row weight {result.row_weight:g} had families of more parameters than the "
+        f"rows of all sites pay for, at {sites} of {len(result.replies)}; these families keep the "
+        f"parents that they have with the next smaller row weight: {list_some(sorted(lost), SHOWN)}"
+    ]
 
 
 def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:

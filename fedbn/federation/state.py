@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fedbn.choice.by_counts import CountedChoice
+from fedbn.choice.ladder import paid_structures
 from fedbn.consensus.mcbnc import McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
 
-__all__ = ["ClientReply", "FederationResult", "FusedClass", "ServerState"]
+__all__ = ["ClientReply", "FederationResult", "FusedClass", "ServerState", "paid_replies"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,28 @@ class ClientReply:
             weights=tuple(self.weights[i] for i in kept),
             row_weights=tuple(self.row_weights[i] for i in kept),
         )
+
+
+def paid_replies(replies: Sequence[ClientReply], schema: Schema) -> tuple[ClientReply, ...]:
+    """The replies as they are fused: without the parents that a larger row weight brought and that
+    the rows of all sites do not pay for (`fedbn.choice.ladder`)."""
+    if len({k for reply in replies for k in reply.row_weights}) < 2:
+        return tuple(replies)
+    rungs = [
+        {k: reply.of_class(k).dags for k in dict.fromkeys(reply.row_weights)} for reply in replies
+    ]
+    return tuple(
+        _with_structures(reply, paid)
+        for reply, paid in zip(replies, paid_structures(rungs, schema), strict=True)
+    )
+
+
+def _with_structures(
+    reply: ClientReply, structures: Mapping[float, Sequence[DAG]]
+) -> ClientReply:
+    """The reply with other structures of the same row weights, in the order of its own."""
+    waiting = {k: iter(dags) for k, dags in structures.items()}
+    return replace(reply, dags=tuple(next(waiting[k]) for k in reply.row_weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +123,10 @@ class FederationResult:
 
     @property
     def fused_replies(self) -> tuple[ClientReply, ...]:
-        """The replies with the structures of the class that was taken."""
+        """The replies with the structures of the class that was taken, as they were fused."""
         return tuple(
             reply.of_class(self.row_weight)
-            for reply in self.replies
+            for reply in paid_replies(self.replies, self.schema)
             if self.row_weight in reply.row_weights
         )
 
