@@ -6,6 +6,7 @@ rows of the sites that have every column of the families that it changes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -62,22 +63,31 @@ def value(
     return max(shared, sum(round(naive.bdeu(t, place, given, 1.0) * UNIT) for t in own) / UNIT)
 
 
+def cost(n: int, edges: int) -> float:
+    """Nats of a structure of so many edges, every number of them being as probable as any other."""
+    pairs = n * (n - 1) // 2
+    return math.log(max(math.comb(pairs, m) for m in range(min(edges, pairs) + 1)))
+
+
 def gain(
-    sites: Sites, names: tuple[str, ...], changed: list[Change], cost: float, seen: dict
+    sites: Sites, names: tuple[str, ...], changed: list[Change], edges: int, seen: dict
 ) -> float:
-    """Over the rows of the judges; every edge more costs. `seen` keeps what was counted."""
+    """Over the rows of the judges, from a structure of so many edges. `seen` keeps what was
+    counted."""
     heard = judges(sites, names, changed)
 
     def worth(node: int, parents: frozenset[int]) -> float:
         key = heard, node, parents
         if key not in seen:
             seen[key] = value([sites[site] for site in heard], names, node, parents)
-        return seen[key] - cost * len(parents)
+        return seen[key]
 
-    return sum(worth(node, new) - worth(node, old) for node, old, new in changed)
+    more = sum(len(new) - len(old) for _, old, new in changed)
+    paid = cost(len(names), edges + more) - cost(len(names), edges)
+    return sum(worth(node, new) - worth(node, old) for node, old, new in changed) - paid
 
 
-def climb(sites: Sites, dag: DAG, cost: float, min_judges: int = 1) -> tuple[list[Move], DAG]:
+def climb(sites: Sites, dag: DAG, min_judges: int = 1) -> tuple[list[Move], DAG]:
     """All moves, the best first, among all valid operators; no class is entered again."""
     left: set[bytes] = set()
     seen: dict = {}
@@ -92,7 +102,7 @@ def climb(sites: Sites, dag: DAG, cost: float, min_judges: int = 1) -> tuple[lis
                 heard = judges(sites, dag.names, changed)
                 if len(heard) < min_judges:
                     continue
-                worth = gain(sites, dag.names, changed, cost, seen)
+                worth = gain(sites, dag.names, changed, dag.n_edges, seen)
                 if worth > 1e-6 and move.apply(cpdag).adjacency.tobytes() not in left:
                     moved = move.T if isinstance(move, Insert) else (
                         move.H if isinstance(move, Delete) else move.C

@@ -380,9 +380,9 @@ def family_rule(knowledge: Knowledge | None, names: tuple[str, ...]) -> Callable
 def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
     """For every node the (cost, parents) of the known families that may be in a best DAG.
 
-    Cost is minus the score, and what the edges cost from here. A family that one with fewer of the same parents equals or beats is in
-    no better DAG, so it is left out. A variable with an uncounted family has no other; its cost is
-    0 in every DAG.
+    Cost is minus the score, and what the edges cost from here. A family that one with fewer of the
+    same parents equals or beats is in no better DAG, so it is left out. A variable with an
+    uncounted family has no other; its cost is 0 in every DAG.
     """
     lists: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(state.dag.n)]
     for (node, parents), counted in sorted(state.known.items(), key=lambda item: item[0]):

@@ -10,8 +10,8 @@ against any that all have. So no structure has a total here. What is compared is
 Delete or Turn of a class of structures (`fedbn.search.operators`), which changes the families of
 one variable, or of two. Its *judges* are the sites that have every column of all the families that
 it changes, before and after; its gain is the difference of the scores of these families over the
-judges' rows alone, each score the larger of shared and own (`fedbn.scores.family_scores`), less the
-prior odds of an edge (`fedbn.choice.prior`) for every edge more. A move is taken where its gain is
+judges' rows alone, each score the larger of shared and own (`fedbn.scores.family_scores`), less
+what the edge more or fewer costs or saves (`fedbn.choice.prior`). A move is taken where its gain is
 above 0, the largest first, and where at least `min_judges` sites judge it. So a structure competes
 with the consensus of the structures by a path of moves from there, of which each is better on all
 rows that can tell.
@@ -36,6 +36,7 @@ import numpy as np
 
 from fedbn.arrays import Bools, Ints
 from fedbn.choice.by_counts import TOLERANCE, JudgedMove, Mechanism
+from fedbn.choice.prior import EdgePrior
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -87,7 +88,7 @@ class JudgedClimb:
     dag : the structure so far.
     ess : equivalent sample size of BDeu.
     min_judges : how many sites must judge a move.
-    edge_cost : nats that an edge must gain (`fedbn.choice.prior`).
+    prior : what edges must gain.
     known : every family counted so far.
     moves : that led here from the consensus of the structures.
     left : the classes that were there on the way, as bytes.
@@ -100,7 +101,7 @@ class JudgedClimb:
     dag: DAG
     ess: float
     min_judges: int
-    edge_cost: float
+    prior: EdgePrior
     known: Known
     moves: tuple[JudgedMove, ...] = ()
     left: frozenset[bytes] = frozenset()
@@ -181,6 +182,7 @@ def _climb(state: JudgedClimb) -> JudgedClimb:
 def _best_move(state: JudgedClimb, score: _Scores) -> tuple[JudgedMove, DAG] | None:
     """The move of largest gain above 0, and where it leads; ties by kind, x, y and set."""
     cpdag, names = dag_to_cpdag(state.dag), state.dag.names
+    costs = {more: state.prior.of(state.dag.n_edges + more) for more in (-1, 0, 1)}
     ranked = []
     for move in _moves_around(cpdag, _all_pairs(cpdag.n)):
         families = _families_of(move, cpdag)
@@ -190,16 +192,16 @@ def _best_move(state: JudgedClimb, score: _Scores) -> tuple[JudgedMove, DAG] | N
         if len(judges) < max(1, state.min_judges):
             continue
         gain = move.gain(_OfJudges(score, judges), cpdag)
+        gain += costs[0] - costs[_edges_more(move)]
         if gain > TOLERANCE:
-            ranked.append((-round(gain, 6), *_order(move), move, judges))
-    ranked.sort(key=lambda each: each[:-2])
-    for *_, move, judges in ranked:
+            ranked.append((-round(gain, 6), *_order(move), gain, move, judges))
+    ranked.sort(key=lambda each: each[:-3])
+    for *_, gain, move, judges in ranked:
         if not move.is_valid(cpdag):
             continue
         target = move.apply(cpdag)
         dag = None if _key(target) in state.left else _member(target, state.knowledge)
         if dag is not None:
-            gain = move.gain(_OfJudges(score, judges), cpdag)
             return JudgedMove(move.kind, names[move.x], names[move.y], judges, gain), dag
     return None
 
@@ -229,6 +231,16 @@ def _set_of(move: Operator) -> frozenset[int]:
             return move.C
 
 
+def _edges_more(move: Operator) -> int:
+    match move:
+        case Insert():
+            return 1
+        case Delete():
+            return -1
+        case Turn():
+            return 0
+
+
 def _all_pairs(n: int) -> Bools:
     return np.ones((n, n), dtype=np.bool_)
 
@@ -247,7 +259,6 @@ class _Scores:
 
     def __init__(self, state: JudgedClimb) -> None:
         self.names, self.n = state.dag.names, state.dag.n
-        self.edge_cost = state.edge_cost
         self._schema, self._known, self._ess = state.schema, state.known, state.ess
         self._found: dict[tuple[Family, tuple[str, ...]], tuple[float, float]] = {}
 
@@ -273,8 +284,7 @@ def _sum(tables: FamilyTables, filled: Sequence[tuple[Ints, Ints]]) -> FamilyCou
 
 @dataclass(frozen=True)
 class _OfJudges:
-    """What families are worth in the judges' rows: the larger of shared and own, less what their
-    edges cost."""
+    """What families are worth in the judges' rows: the larger of shared and own."""
 
     scores: _Scores
     judges: tuple[str, ...]
@@ -289,7 +299,7 @@ class _OfJudges:
 
     def local_score(self, node: int, parents: Iterable[int]) -> float:
         family = Family(node, tuple(sorted(parents)))
-        return max(self.scores.both(family, self.judges)) - self.scores.edge_cost * len(family[1])
+        return max(self.scores.both(family, self.judges))
 
 
 @dataclass(frozen=True)

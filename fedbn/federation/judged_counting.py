@@ -31,7 +31,7 @@ from fedbn.choice.judged import (
     wanted_moves,
 )
 from fedbn.choice.neighbours import joined_pairs, within_limits
-from fedbn.choice.prior import edge_cost
+from fedbn.choice.prior import EdgePrior
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.counting import states_of_classes
@@ -147,7 +147,7 @@ def open_judged(
             dag=dag,
             ess=ess,
             min_judges=settings.min_judges,
-            edge_cost=edge_cost(dag),
+            prior=EdgePrior.over(schema.n),
             known={},
             knowledge=result.path.knowledge,
         ),

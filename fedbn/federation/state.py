@@ -70,9 +70,7 @@ def paid_replies(replies: Sequence[ClientReply], schema: Schema) -> tuple[Client
     )
 
 
-def _with_structures(
-    reply: ClientReply, structures: Mapping[float, Sequence[DAG]]
-) -> ClientReply:
+def _with_structures(reply: ClientReply, structures: Mapping[float, Sequence[DAG]]) -> ClientReply:
     """The reply with other structures of the same row weights, in the order of its own."""
     waiting = {k: iter(dags) for k, dags in structures.items()}
     return replace(reply, dags=tuple(next(waiting[k]) for k in reply.row_weights))

@@ -8,6 +8,7 @@ import pytest
 from fedbn.choice.by_counts import begin, choice_of, climb_on, counted_of
 from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
 from fedbn.choice.neighbours import joined_pairs, neighbours
+from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import path_states
 from fedbn.data.dataset import Dataset, Schema
@@ -36,13 +37,13 @@ def taken(case: Federation) -> Candidate:
     return Candidate(case.result.row_weight, consensus.state, consensus.dag)
 
 
-def summed(tables: list[Dataset], families, edge_cost: float = 0.0) -> tuple:
+def summed(tables: list[Dataset], families) -> tuple:
     """Schema, and what the server knows after one request."""
     counts = [count_families(table, families) for table in tables]
     total, own = counts[0], own_scores(counts[0])
     for each in counts[1:]:
         total, own = total + each, own + own_scores(each)
-    return tables[0].schema, counted_of(total, family_scores(total, own), edge_cost)
+    return tables[0].schema, counted_of(total, family_scores(total, own))
 
 
 def test_candidates_are_the_distinct_states_of_all_classes(asia: Federation) -> None:
@@ -142,10 +143,11 @@ def test_chosen_is_never_below_the_best_candidate_of_the_twin(asia: Federation) 
     assert state.value == pytest.approx(naive.total(tables, asia.pooled, state.dag, 1.0), abs=1e-4)
 
 
-@pytest.mark.parametrize("edge_cost", [0.0, 4.0])
+@pytest.mark.parametrize("pairs", [0, 6, 60])
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 175])
-def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int, edge_cost: float) -> None:
-    """Exhaustive: every DAG over four variables is a candidate, one at a time or all at once."""
+def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int, pairs: int) -> None:
+    """Exhaustive: the families of every DAG over four variables are known. Where edges cost
+    nothing, the best; else one that no other at the last price of an edge beats."""
     rng = np.random.default_rng(seed)
     schema = Schema.categorical({f"v{i}": [str(s) for s in range(2 + i % 2)] for i in range(4)})
     tables = []
@@ -158,14 +160,18 @@ def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int, edge_c
     every = all_dags(4)
     lone = _candidate(every[0])
     candidates = Candidates((lone,), families_of(every))
-    state = begin(candidates, *summed(tables, candidates.families, edge_cost), rng)
+    prior = EdgePrior(pairs)
+    state = begin(candidates, *summed(tables, candidates.families), rng, prior=prior)
     score = {
         family: max(naive.family_score(tables, pooled, *family, 1.0))
         for family in candidates.families
     }
     totals = {dag: sum(score[family] for family in families_of([dag])) for dag in every}
-    best = max(total - edge_cost * dag.n_edges for dag, total in totals.items())
-    assert state.value == pytest.approx(best, abs=1e-4)
+    reached = totals[state.dag]
+    assert state.value == pytest.approx(reached - prior.of(state.dag.n_edges), abs=1e-4)
+    price = prior.an_edge(state.dag.n_edges)
+    best = max(total - price * dag.n_edges for dag, total in totals.items())
+    assert reached - price * state.dag.n_edges == pytest.approx(best, abs=1e-4)
     choice = choice_of(state, candidates, ("one", "two"))
     assert choice.score == pytest.approx(totals[state.dag], abs=1e-4)
 
@@ -198,27 +204,27 @@ def test_neighbours_are_over_pairs_that_are_joined_or_near_in_the_structure(
     assert any(len(family.parents) > len(parents[family.node]) + 1 for family in found)
 
 
-@pytest.mark.parametrize("edge_cost", [0.0, 2.0])
-def test_a_climb_ends_where_no_change_helps(asia: Federation, edge_cost: float) -> None:
+@pytest.mark.parametrize("prior", [FREE, EdgePrior.over(8), EdgePrior(200)])
+def test_a_climb_ends_where_no_change_helps(asia: Federation, prior: EdgePrior) -> None:
     """From the empty graph: rounds of neighbours until nothing is better; the end is a local
-    optimum of the twin's score less the cost of its edges."""
+    optimum of the twin's score less what its number of edges costs."""
     empty = DAG.empty(asia.result.schema.names)
     candidates = Candidates((_candidate(empty),), families_of([empty]))
     tables = list(asia.tables.values())
     rng = np.random.default_rng(0)
-    state = begin(candidates, *summed(tables, candidates.families, edge_cost), rng)
+    state = begin(candidates, *summed(tables, candidates.families), rng, prior=prior)
     pairs = joined_pairs(dag for reply in asia.replies for dag in reply.dags)
     values = [state.value]
     while not state.done:
         families = neighbours(state, pairs)
         if not families:
             break
-        state = climb_on(state, summed(tables, families, edge_cost)[1], rng)
+        state = climb_on(state, summed(tables, families)[1], rng)
         values.append(state.value)
     assert values == sorted(values)
 
     def value_of(dag: DAG) -> float:
-        return naive.total(tables, asia.pooled, dag, 1.0) - edge_cost * dag.n_edges
+        return naive.total(tables, asia.pooled, dag, 1.0) - prior.of(dag.n_edges)
 
     best = value_of(state.dag)
     assert values[-1] == pytest.approx(best, abs=1e-4)

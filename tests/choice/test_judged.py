@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.choice.judged import JudgedClimb, Told, begin_judged, go_on, wanted_moves
-from fedbn.choice.prior import edge_cost
+from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -53,7 +53,7 @@ def start(sites: Sites, schema: Schema, dag: DAG, **more: object) -> JudgedClimb
         dag=dag,
         ess=1.0,
         min_judges=1,
-        edge_cost=edge_cost(dag),
+        prior=EdgePrior.over(dag.n),
         known=known_of(sites, schema, every),
     )
     return replace(base, **more)
@@ -82,7 +82,7 @@ def test_every_move_is_the_twins(seed: int, least: int) -> None:
     dag = all_dags(4)[int(rng.integers(543))]
     dag = DAG(schema.names, dag.adjacency)
     found = begin_judged(start(sites, schema, dag, min_judges=least))
-    moves, reached = naive.climb(sites, dag, edge_cost(dag), least)
+    moves, reached = naive.climb(sites, dag, least)
     assert [(m.kind, m.x, m.y, m.judges) for m in found.moves] == [
         (kind, dag.names[x], dag.names[y], heard) for kind, x, y, heard, _ in moves
     ]
@@ -150,7 +150,7 @@ def test_where_all_is_judged_and_rows_are_many_the_truth_is_found() -> None:
 
     sites = {name: table(20_000).select([v for v in "abcd" if v != name]) for name in "abcd"}
     sites["whole"] = table(3_000)
-    begun = start(sites, schema, DAG.empty("abcd"), edge_cost=0.0)
+    begun = start(sites, schema, DAG.empty("abcd"), prior=FREE)
     for dag in all_dags(4)[::50]:
         found = begin_judged(replace(begun, dag=DAG("abcd", dag.adjacency)))
         assert dag_to_cpdag(found.dag) == dag_to_cpdag(truth.reorder(found.dag.names))

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.choice.ladder import (
-    ClassSigns,
     class_by_chance,
     expected_chance_pairs,
-    median_parameters,
     number_of_parameters,
+    paid_structures,
 )
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema, Variable
-from fedbn.federation.rounds import fuse_needed, row_weight_of_structures
+from fedbn.federation.rounds import fuse_needed, row_weight_of_structures, server_round
+from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings
-from fedbn.federation.state import ClientReply
-from fedbn.fusion.inputs import merge_inputs
+from fedbn.federation.state import ClientReply, ServerState
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.random import random_dag
 from fedbn.networks.fitting import fit_parameters
 from tests.choice.cases import federation
 from tests.strategies import dag_lists
@@ -91,40 +91,68 @@ def test_random_graphs_have_as_many_as_expected() -> None:
     assert 0.5 < np.mean(expected) / np.mean(seen) <= 1.1
 
 
-def taken(pairs: list[float], parameters: list[int]) -> int:
-    return class_by_chance(list(map(ClassSigns, pairs, parameters)), sites=3)
-
-
 def test_classes_are_taken_up_to_the_first_with_too_many_chance_pairs() -> None:
-    assert taken([0.0], [7]) == 0
-    assert taken([0.01, 0.02, 0.05], [7, 7, 7]) == 2
-    assert taken([0.01, 0.06, 0.0], [7, 7, 7]) == 0
-    assert taken([1.0, 0.0], [7, 7]) == 0
+    assert class_by_chance([0.0]) == 0
+    assert class_by_chance([0.01, 0.02, 0.05]) == 2
+    assert class_by_chance([0.01, 0.06, 0.0]) == 0
+    assert class_by_chance([1.0, 0.0]) == 0
 
 
-def test_classes_are_taken_up_to_the_first_with_more_parameters_than_all_rows_pay_for() -> None:
-    assert taken([0.0, 0.0, 0.0], [10, 15, 30]) == 2
-    assert taken([0.0, 0.0, 0.0], [10, 31, 16]) == 0
-    assert taken([0.0, 0.0, 0.0], [10, 8, 31]) == 1
-
-
-@given(dag_lists(max_nodes=5, max_dags=5), st.data())
+@given(st.integers(1, 4), st.integers(2, 4), st.integers(0, 999))
 @settings(deadline=None)
-def test_the_median_input_has_as_many_parameters_as_a_table_of_it(
+def test_families_that_nobody_pays_for_lose_what_the_smaller_weight_lacks(
+    sites: int, rungs: int, seed: int
+) -> None:
+    """Against the definition, arc by arc; several structures of one weight are one bag of arcs."""
+    rng = np.random.default_rng(seed)
+    names = tuple("abcdef")
+    schema = Schema.categorical({n: "0123456789"[: rng.integers(1, 6)] for n in names})
+    sent = [
+        {
+            1.0 + k: [
+                random_dag(names, edges=int(rng.integers(0, min(15, 4 * (k + 1)) + 1)), rng=rng)
+                for _ in range(rng.integers(1, 3))
+            ]
+            for k in range(rungs)
+            if k == 0 or rng.random() < 0.9
+        }
+        for _ in range(sites)
+    ]
+    rows = Dataset(schema, np.zeros((1, len(names)), dtype=np.int64))
+
+    def size(dag: DAG) -> int:
+        return fit_parameters(dag, rows).n_parameters
+
+    firsts = [median_low([size(dag) for dag in own[1.0]]) for own in sent]
+    most = sites * median_low(firsts)
+    for own, paid in zip(sent, paid_structures(sent, schema), strict=True):
+        assert [(k, len(dags)) for k, dags in paid.items()] == [(k, len(d)) for k, d in own.items()]
+        arcs_before: set = set()
+        for k in sorted(own):
+            for before, after in zip(own[k], paid[k], strict=True):
+                expected = set()
+                for node in names:
+                    family = {(p, c) for p, c in before.edges if c == node}
+                    alone = size(DAG.from_edges(names, family)) - size(DAG.empty(names))
+                    alone += schema.cardinalities[names.index(node)] - 1
+                    keeps = k == 1.0 or alone <= most
+                    expected |= family if keeps else family & arcs_before
+                assert set(after.edges) == expected
+            arcs_before = {arc for dag in paid[k] for arc in dag.edges}
+
+
+@given(dag_lists(max_nodes=5, max_dags=1), st.data())
+@settings(deadline=None)
+def test_a_structure_has_as_many_parameters_as_its_tables(
     dags: list[DAG], data: st.DataObject
 ) -> None:
-    names = sorted(dags[0].names)
+    names = tuple(sorted(dags[0].names))
     draw = st.lists(st.integers(1, 4), min_size=len(names), max_size=len(names))
     sizes = dict(zip(names, data.draw(draw), strict=True))
-    weights = data.draw(st.lists(st.integers(1, 3), min_size=len(dags), max_size=len(dags)))
     schema = Schema.categorical({name: [str(s) for s in range(r)] for name, r in sizes.items()})
-    repeated = []
-    for dag, weight in zip(dags, weights, strict=True):
-        rows = Dataset(schema, np.zeros((1, len(names)), dtype=np.int64))
-        network = fit_parameters(dag.reorder(tuple(names)), rows)
-        assert number_of_parameters(dag, schema) == network.n_parameters
-        repeated += [network.n_parameters] * weight
-    assert median_parameters(merge_inputs(dags, weights), schema) == median_low(repeated)
+    rows = Dataset(schema, np.zeros((1, len(names)), dtype=np.int64))
+    expected = fit_parameters(dags[0].reorder(names), rows).n_parameters
+    assert number_of_parameters(dags[0], schema) == expected
 
 
 def test_numbers_have_a_coefficient_for_every_parent() -> None:
@@ -136,17 +164,26 @@ def test_numbers_have_a_coefficient_for_every_parent() -> None:
 
 def test_errors_that_all_sites_share_are_seen_by_their_parameters() -> None:
     """All join the same pairs, so no vote is of chance. The rows of four sites cannot pay for three
-    parents of 30 states each; for those of two states they can."""
+    parents of 30 states each; for those of two states they can. The other family stays."""
     names = "abcdefghijkl"
     timid = DAG.from_edges(names, ["ae", "bc", "cd"])
-    bold = DAG.from_edges(names, ["ae", "be", "ce"])
+    bold = DAG.from_edges(names, ["ae", "be", "ce", "fg"])
     replies = [
         ClientReply(site, (timid, bold), (1.0, 1.0), "complete", row_weights=(1.0, 2.0))
         for site in ("north", "south", "west", "east")
     ]
-    for states, expected in ((30, 1.0), (2, 2.0)):
+    for states, expected in ((30, ["ae", "fg"]), (2, ["ae", "be", "ce", "fg"])):
         schema = Schema.categorical({name: [f"{s:02}" for s in range(states)] for name in names})
-        assert row_weight_of_structures(replies, schema) == expected
+        state = server_round(ServerState(schema, 4), replies, (), ConsensusSettings())
+        assert state.result.row_weight == 2.0
+        assert ["".join(arc) for arc in state.result.consensus.dag.edges] == expected
+        told = [remark for remark in run_remarks(state.result) if "pay for" in remark]
+        assert len(told) == (states == 30)
+        assert all("at 4 sites of 4" in remark and remark.endswith(": 'e'") for remark in told)
+        assert state.result.replies == tuple(sorted(replies, key=lambda reply: reply.client))
+        assert {reply.dags[0] for reply in state.result.fused_replies} == {
+            DAG.from_edges(names, expected)
+        }
 
 
 def test_child_takes_the_larger_weight_and_is_nearer_to_the_truth() -> None:
@@ -156,7 +193,7 @@ def test_child_takes_the_larger_weight_and_is_nearer_to_the_truth() -> None:
     case = federation("child", sites=10, rows=500, seed=1)
     truth = load_network("child").dag
     timid, bold = case.result.classes
-    assert row_weight_of_structures(case.replies, case.result.schema) == 2.0
+    assert row_weight_of_structures(case.replies) == 2.0
     alone, taken = fuse_needed(case.replies, case.result.schema, ConsensusSettings())
     assert alone == (taken,)
     assert taken.consensus.dag == bold.consensus.dag

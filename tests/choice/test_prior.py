@@ -1,18 +1,15 @@
-"""The prior odds of an edge, from the structures, against the definition."""
+"""What edges cost, against the definitions."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
 
-import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.choice.prior import edge_cost
-from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import random_dag
-from fedbn.networks.random import node_names
+from fedbn.choice.prior import FREE, EdgePrior
 
 
 def mean_rate(joined: int, pairs: int) -> Fraction:
@@ -28,16 +25,36 @@ def mean_rate(joined: int, pairs: int) -> Fraction:
 
 
 @given(st.integers(1, 8), st.data())
-def test_an_edge_costs_what_the_rate_of_the_structures_says(n: int, data: st.DataObject) -> None:
-    pairs = n * (n - 1) // 2
-    edges = data.draw(st.integers(0, pairs))
-    dag = random_dag(node_names(n), edges=edges, rng=np.random.default_rng(0))
-    rate = mean_rate(edges, pairs)
+def test_an_edge_costs_what_the_rate_of_a_structure_says(n: int, data: st.DataObject) -> None:
+    prior = EdgePrior.over(n)
+    edges = data.draw(st.integers(0, prior.pairs))
+    rate = mean_rate(edges, prior.pairs)
     expected = max(0.0, -math.log(rate / (1 - rate)))
-    assert math.isclose(edge_cost(dag), expected, rel_tol=1e-12, abs_tol=1e-12)
+    assert math.isclose(prior.an_edge(edges), expected, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@given(st.integers(0, 80), st.data())
+def test_a_structure_costs_the_logarithm_of_all_sets_of_as_many_pairs(
+    pairs: int, data: st.DataObject
+) -> None:
+    edges = data.draw(st.integers(0, pairs))
+    most = max(math.comb(pairs, m) for m in range(edges + 1))
+    assert EdgePrior(pairs).of(edges) == pytest.approx(math.log(most), abs=1e-9)
+
+
+@given(st.integers(0, 80), st.data())
+def test_no_structure_costs_more_than_the_price_at_another_says(
+    pairs: int, data: st.DataObject
+) -> None:
+    """The tangent is nowhere below: what is better at this price is better at the true cost."""
+    prior = EdgePrior(pairs)
+    here, there = (data.draw(st.integers(0, pairs)) for _ in range(2))
+    tangent = prior.of(here) + prior.an_edge(here) * (there - here)
+    assert prior.of(there) <= tangent + 1e-9
 
 
 def test_more_variables_to_choose_from_cost_more() -> None:
-    costs = [edge_cost(DAG.empty(node_names(n))) for n in range(1, 50)]
+    costs = [EdgePrior.over(n).an_edge(0) for n in range(1, 50)]
     assert costs == sorted(costs)
     assert costs[0] == 0.0
+    assert FREE.of(10) == FREE.an_edge(0) == 0.0

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from fedbn.choice.prior import edge_cost
+from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.networks.catalog import load_network
-from fedbn.scores import make_score, total_score
+from fedbn.scores import make_score
 from fedbn.search.ges import ges
 from tests import naive_choice_by_counts as naive
 from tests.choice.cases import Federation, federation
@@ -118,11 +118,11 @@ def test_the_record_of_a_choice_is_exact(asia: Federation) -> None:
     assert again.mechanisms == choice.mechanisms
 
 
-def test_an_edge_must_gain_what_the_structures_say(asia: Federation) -> None:
+def test_an_edge_must_gain_what_it_costs(asia: Federation) -> None:
     """Where edges are dear none is chosen; what is reported is BDeu alone, whatever they cost."""
     state = open_counting(asia.result, choose="climb", count_rounds=3, ess=1.0, seed=1)
-    assert state.edge_cost == edge_cost(asia.result.consensus.dag) > 0
-    state = replace(state, edge_cost=1e6)
+    assert state.prior == EdgePrior.over(8)
+    state = replace(state, prior=EdgePrior(10**300))
     while (wanted := state.request()) is not None:
         state = state.hear(answers(asia, wanted))
     choice = state.conclude(asia.result).choice
@@ -140,7 +140,7 @@ def test_alarm_with_500_rows_gains_no_edges_by_chance() -> None:
     truth = load_network("alarm").dag
     opened = open_counting(case.result, choose="climb", count_rounds=10, ess=1.0, seed=1)
     reached = []
-    for state in (opened, replace(opened, edge_cost=0.0)):
+    for state in (opened, replace(opened, prior=FREE)):
         while (wanted := state.request()) is not None:
             state = state.hear(answers(case, wanted))
         reached.append(smhd(state.climb.dag, truth))
@@ -151,16 +151,17 @@ def test_alarm_with_500_rows_gains_no_edges_by_chance() -> None:
 
 @pytest.mark.slow
 def test_hepar2_with_1000_rows_needs_the_climb() -> None:
-    """The best candidate closes little of the distance to GES on all rows. The climb ends above
-    what GES on all rows finds, edges being as dear there."""
+    """The best candidate closes little of the distance to GES on all rows, the climb most of it.
+
+    It closes 98 % where edges cost nothing, 86 % where they cost 2 to 4 nats each: what is promised
+    in the mean of all networks (92 %, `docs/studies/pooling.md`) does not hold in this case.
+    """
     case = federation("hepar2", sites=10, rows=1000, seed=3)
     truth = load_network("hepar2").dag
-    score = make_score("bdeu", case.pooled)
-    whole = ges(score).dag
-    today, pooled = (smhd(dag, truth) for dag in (case.result.classes[0].consensus.dag, whole))
+    pooled = smhd(ges(make_score("bdeu", case.pooled)).dag, truth)
+    today = smhd(case.result.classes[0].consensus.dag, truth)
     state, requests = dialogue(case, "climb")
     best, reached = (smhd(dag, truth) for dag in (state.climb.candidate.dag, state.climb.dag))
     assert requests <= 11
     assert (today - best) / (today - pooled) < 0.4
-    assert reached < (best + pooled) / 2
-    assert state.climb.value > total_score(score, whole) - state.edge_cost * whole.n_edges
+    assert (today - reached) / (today - pooled) > 0.85

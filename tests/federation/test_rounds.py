@@ -242,7 +242,7 @@ def test_where_structures_choose_no_other_class_is_fused() -> None:
         result = server_round(ServerState(SCHEMA, 3), replies, (), settings).result
         assert result is not None
         assert len(result.classes) == fused
-        assert result.row_weight == row_weight_of_structures(replies, SCHEMA)
+        assert result.row_weight == row_weight_of_structures(replies)
         assert result.consensus.dag == CHAIN
 
 

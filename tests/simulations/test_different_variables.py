@@ -175,7 +175,7 @@ def test_every_row_weight_of_the_ladder_is_learned_on_a_sites_own_columns(
         assert sorted({*reply.row_weights}) == sorted(ladder)
         assert len({dag.names for dag in reply.dags}) == 1
     assert sorted(reply.dags[0].names for reply in result.replies) == sorted(COLUMNS.values())
-    assert result.row_weight == row_weight_of_structures(result.replies, result.schema, "union")
+    assert result.row_weight == row_weight_of_structures(result.replies, "union")
 
 
 @pytest.mark.parametrize(
