@@ -78,7 +78,7 @@ demo: install
 	$(BIN)/fedbn simulate --config simulations/demo.toml --out results/demo
 
 test: lint browser
-	$(BIN)/python -m pytest -n 3 --durations=20
+	$(BIN)/python -m pytest -n 3 --dist worksteal --durations=20
 
 # The report is tested in Chromium. Where it is missing and cannot be had, those tests are skipped,
 # which pytest says at its end.

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import PLACES
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -79,6 +81,10 @@ PYTHON = sorted(
     for folder in ("fedbn", "clients", "server", "simulations")
     for path in (ROOT / folder).rglob("*.py")
 )
+
+
+def test_the_files_that_come_first_are_there() -> None:
+    assert [path for path in PLACES if not path.is_file()] == []
 
 
 def test_arrays_are_named_in_one_module() -> None:

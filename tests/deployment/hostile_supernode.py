@@ -2,9 +2,10 @@
 
 plain          as any other
 twice          every answer again with another id, and all older answers once more
-late SECONDS   so much later
+late           to a train request, when the file says something else
 
-However it behaves, the SuperLink misses it sooner than others: after twice HEARTBEAT_SECONDS.
+However it behaves, the SuperLink misses it sooner than others: after twice HEARTBEAT_SECONDS,
+the shortest that Flower allows.
 """
 
 import copy
@@ -19,7 +20,7 @@ from flwr.supernode import fleet_http_connection
 from flwr.supernode import start_client_internal as supernode
 from flwr.supernode.cli import flower_supernode
 
-HEARTBEAT_SECONDS = 15
+HEARTBEAT_SECONDS = 10
 heartbeat.HEARTBEAT_DEFAULT_INTERVAL = HEARTBEAT_SECONDS
 fleet_http_connection.HEARTBEAT_DEFAULT_INTERVAL = HEARTBEAT_SECONDS
 honest_connection = supernode.http_request_response
@@ -31,10 +32,12 @@ def hostile_connection(*options: Any) -> Iterator[tuple[Any, ...]]:
     with honest_connection(*options) as (node_id, receive, send, *others):
 
         def send_badly(message: Any, tree: Any, seconds: float) -> Any:
-            behaviour, *arguments = Path("behaviour").read_text().split()
+            behaviour = Path("behaviour").read_text()
             if behaviour == "late" and message.metadata.message_type == "train":
                 print("hostile: waiting", flush=True)
-                time.sleep(float(arguments[0]))
+                while Path("behaviour").read_text() == "late":
+                    time.sleep(0.2)
+                print("hostile: waited", flush=True)
             answer = send(message, tree, seconds)
             if behaviour == "twice":
                 for once_more in [*older, (renamed(message), tree, seconds)]:

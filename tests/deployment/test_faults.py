@@ -19,6 +19,7 @@ from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
+from simulations.flower.processes import CONNECTION, flwr
 from tests.deployment.conftest import SITES, Simulated
 
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_supernode.py")))
@@ -43,33 +44,36 @@ def test_a_lying_a_lost_and_a_restarted_process(
             renew(tables[site], read_site_file(file), confirmed=True)
             deployment.start_site(site, file, program=HOSTILE)
             behave(deployment, site, "plain")
-        is_stopped_and_a_site_comes_back(deployment, bundle, tmp_path / "stopped")
-        answers_twice_and_replays(deployment, bundle, tmp_path / "stopped", simulated)
-        superlink_is_killed(deployment, bundle, tmp_path / "resumed", simulated)
+        is_stopped(deployment, bundle, tmp_path / "stopped")
         (tmp_path / "private").mkdir()
         shutil.copy(tables["east"], tmp_path / "private")
         is_killed_mid_round(deployment, bundle, tmp_path / "killed", simulated)
+        comes_back(deployment, "south", "twice")
+        answers_twice_and_replays(deployment, bundle, tmp_path / "stopped", simulated)
+        superlink_is_killed(deployment, bundle, tmp_path / "resumed", simulated)
 
 
-def is_stopped_and_a_site_comes_back(deployment: Deployment, bundle: Path, out: Path) -> None:
-    """`flwr stop` ends a run, though a site hangs; that site is started again, and is the same.
-
-    The next run is for the same results, and for all three sites.
-    """
-    behave(deployment, "south", "late 600")
+def is_stopped(deployment: Deployment, bundle: Path, out: Path) -> None:
+    """`flwr stop` ends a run, though a site hangs; its answer comes when nobody waits any more."""
+    behave(deployment, "south", "late")
     run = deployment.submit(bundle, out_dir=str(out), min_replies=3)
     wait_for(lambda: "hostile: waiting" in deployment.node_log("south"))
     deployment.stop_run(run)
     assert deployment.wait_for_end(run)[0] == "finished:stopped"
     assert not out.exists()
-    before = node_id(deployment, "south")
-    deployment.kill_node("south")
-    behave(deployment, "south", "twice")
-    wait_for(lambda: comes_back(deployment, "south"))
-    assert node_id(deployment, "south") == before
+    behave(deployment, "south", "plain")
+    wait_for(lambda: "hostile: waited" in deployment.node_log("south"))
 
 
-def comes_back(deployment: Deployment, site: str) -> bool:
+def comes_back(deployment: Deployment, site: str, how: str) -> None:
+    """A killed site is started again, and is the same; the next runs are for all three sites."""
+    before = node_id(deployment, site)
+    behave(deployment, site, how)
+    wait_for(lambda: is_taken_back(deployment, site))
+    assert node_id(deployment, site) == before
+
+
+def is_taken_back(deployment: Deployment, site: str) -> bool:
     """Start it again, as its unit does, until the SuperLink has missed it and takes it back."""
     process = deployment.nodes.get(site)
     if process is None or process.poll() is not None:
@@ -99,9 +103,10 @@ def is_killed_mid_round(
     """A site dies while the server waits for it: the others' consensus is the result.
 
     The run names a folder of tables, as one that is up to no good could: a node with a number and
-    no table of its own answers with the fixed notice, and keeps its files.
+    no table of its own answers with the fixed notice, and keeps its files. It is unregistered, and
+    no later run asks it.
     """
-    behave(deployment, "south", "late 600")
+    behave(deployment, "south", "late")
     deployment.start_configured("west", "partition-id=0 num-partitions=1")
     wait_for(lambda: "SuperNode ID" in deployment.node_log("west"))
     folder = str(out.with_name("private"))
@@ -121,6 +126,9 @@ def is_killed_mid_round(
     assert [reason.split(":")[0] for reason in reasons] == ["handshake", "round 1"]
     assert f": {FAILED}; " in reasons[0]
     assert "started with data-path" in deployment.node_log("west")
+    gone = node_id(deployment, "west")
+    deployment.kill_node("west")
+    assert flwr(deployment.home, "supernode", "unregister", gone, CONNECTION)["success"]
 
 
 def superlink_is_killed(

@@ -43,7 +43,12 @@ def test_every_site_reserves_before_it_draws_and_refuses_what_it_has_not(
         entries = [Ledger.read(path).entries for path in ledgers.values()]
         assert [(e.mechanism, e.rho) for (e,) in entries] == [("dp-ges", entries[0][0].rho)] * 3
         again = deployment.submit(tmp_path / "app", out_dir=str(tmp_path / "again"))
-        status, details = deployment.wait_for_end(again)
+        status, details = deployment.wait_for_end(again, lambda: refuses(deployment))
         assert status == "finished:failed"
         assert "max-epsilon" in details
         assert [len(Ledger.read(path).entries) for path in ledgers.values()] == [1, 1, 1]
+
+
+def refuses(deployment: Deployment) -> bool:
+    """Whether every site has said that ε is spent."""
+    return all("max-epsilon" in deployment.node_log(site) for site in SITES)
