@@ -66,16 +66,17 @@ class SitePolicy(Settings):
     is off unless given."""
 
     min_rows: int = setting(
-        0, "With fewer rows nothing is sent, not even column names.", at_least(0)
+        0, "Minimum number of rows. Below it nothing leaves, not even column names.", at_least(0)
     )
     variables: tuple[str, ...] | None = setting(
-        None, "The columns (agreed names) that may be named; with any other, nothing is sent."
+        None,
+        "The columns (agreed names) that may be named. If the table has others, nothing leaves.",
     )
     max_in_degree: int | None = setting(
-        None, "Largest number of parents in a structure that is sent.", at_least(0)
+        None, "Maximum number of parents of a variable in a structure that leaves.", at_least(0)
     )
     max_dags: int | None = setting(
-        None, "Largest number of structures in one message.", at_least(0)
+        None, "Maximum number of structures in one message.", at_least(0)
     )
     structures: str = setting(
         "dag",
@@ -96,13 +97,13 @@ class SitePolicy(Settings):
         False, "Whether counts of a column's numbers may leave, for cut points common to all sites."
     )
     counts: bool = setting(
-        False, "Whether exact counts of families may leave. They say far more than a structure."
+        False, "Whether exact counts of families may leave. They reveal far more than a structure."
     )
-    counts_min_rows: int = setting(0, "With fewer rows no counts leave.", at_least(0))
+    counts_min_rows: int = setting(0, "Minimum number of rows for counts to leave.", at_least(0))
     counts_max_parents: int | None = setting(
         None,
-        "Largest number of parents of a family whose counts leave; with any larger one in a "
-        "request, none do.",
+        "Maximum number of parents of a family whose counts leave. If a request has a larger "
+        "family, the whole request is refused.",
         at_least(0),
     )
     min_cell: int = setting(
