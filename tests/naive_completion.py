@@ -1,4 +1,4 @@
-"""Slow twins of `core/scores/completion.cpp` and `fedbn/learners/mixed_completion.py`."""
+"""Slow twins of `core/scores/completion.cpp` and `core/scores/mixed_completion.cpp`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.stats import multivariate_normal
-
-from fedbn.data.dataset import Schema
-from fedbn.graphs.dag import DAG
 
 MASK = 2**64 - 1
 
@@ -91,61 +88,83 @@ def _draw_from_one_fit(
 
 
 def draw_mixed(
-    schema: Schema,
     table: np.ndarray,
     gone: np.ndarray,
-    dag: DAG,
+    states: Sequence[int],
+    blankets: Sequence[Sequence[int]],
+    fits: int,
     sweeps: int,
-    rng: np.random.Generator,
+    seed: int,
 ) -> np.ndarray:
-    """Cell by cell: least squares, and Bayes' rule with normals that share a covariance."""
-    states = [variable.states for variable in schema.variables]
-    given, drawn, n = table.copy(), table.copy(), len(table)
+    """Cell by cell: least squares, and Bayes' rule with normals that share a covariance.
 
-    def blanket(row: np.ndarray, v: int) -> np.ndarray:
-        children = [c for c in range(dag.n) if v in dag.parents(c)]
-        near = {*dag.parents(v), *children, *(p for c in children for p in dag.parents(c))} - {v}
+    table, gone: [n, rows].
+    """
+    stream = Normals(seed)
+    for _ in range(fits):
+        table = _draw_mixed_from_one_fit(table, gone, states, blankets, sweeps, stream)
+    return table.copy()
+
+
+class Normals(SplitMix64):
+    """Marsaglia's polar method: two normal numbers at a time."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.kept: list[float] = []
+
+    def normal(self) -> float:
+        while not self.kept:
+            a, b = 2 * self.uniform() - 1, 2 * self.uniform() - 1
+            if 0 < a * a + b * b < 1:
+                factor = float(np.sqrt(-2 * np.log(a * a + b * b) / (a * a + b * b)))
+                self.kept = [b * factor, a * factor]
+        return self.kept.pop()
+
+
+def _draw_mixed_from_one_fit(
+    given: np.ndarray,
+    gone: np.ndarray,
+    states: Sequence[int],
+    blankets: Sequence[Sequence[int]],
+    sweeps: int,
+    stream: Normals,
+) -> np.ndarray:
+    drawn, rows = given.copy(), given.shape[1]
+
+    def blanket(table: np.ndarray, r: int, v: int) -> np.ndarray:
         found: list[float] = []
-        for u in sorted(near):
-            own = states[u]
-            if own is None:
-                found.append(float(row[u]))
-            else:
-                found += [float(row[u] == code) for code in range(len(own) - 1)]
+        for u in blankets[v]:
+            codes = range(states[u] - 1)
+            found += [float(table[u, r] == code) for code in codes] if states[u] else [table[u, r]]
         return np.array(found)
 
     for _ in range(sweeps):
-        for v in range(schema.n):
-            if not gone[:, v].any():
-                continue
-            z = np.array([blanket(row, v) for row in given])
+        for v in np.flatnonzero(gone.any(axis=1)):
+            z, y = np.array([blanket(given, r, v) for r in range(rows)]), given[v]
             variances = z.var(axis=0)
             prior = np.diag(np.where(variances > 0, variances, 1.0))
-            own = states[v]
-            cells = np.flatnonzero(gone[:, v])
-            noise = rng.standard_normal(len(cells)) if own is None else rng.random(len(cells))
-            y = given[:, v]
-            for r, number in zip(cells, noise, strict=True):
-                here = blanket(drawn[r], v)
-                if own is None:
+            for r in np.flatnonzero(gone[v]):
+                here = blanket(drawn, r, v)
+                if states[v] == 0:
                     middle = z.mean(axis=0)
                     inner = (z - middle).T @ (z - middle) + prior
                     slopes = np.linalg.inv(inner) @ ((z - middle).T @ (y - y.mean()))
                     left = y - y.mean() - (z - middle) @ slopes
                     fitted = y.mean() + (here - middle) @ slopes
-                    drawn[r, v] = fitted + number * np.sqrt(np.mean(left**2))
+                    drawn[v, r] = fitted + stream.normal() * np.sqrt(np.mean(left**2))
                     continue
-                inside = [z[y == code] for code in range(len(own))]
+                inside = [z[y == code] for code in range(states[v])]
                 within = prior + sum((p - p.mean(axis=0)).T @ (p - p.mean(axis=0))
                                      for p in inside if len(p))  # fmt: skip
-                weights = np.zeros(len(own))
+                weights = np.zeros(states[v])
                 for code, part in enumerate(inside):
                     if len(part):
                         density = 1.0
                         if len(here):
-                            normal = multivariate_normal(part.mean(axis=0), within / n)
+                            normal = multivariate_normal(part.mean(axis=0), within / rows)
                             density = float(np.exp(normal.logpdf(here)))
-                        weights[code] = len(part) / n * density
-                bounds = np.cumsum(weights) / weights.sum()
-                drawn[r, v] = int((number >= bounds[:-1]).sum())
+                        weights[code] = len(part) / rows * density
+                left = stream.uniform() * weights.sum()
+                drawn[v, r] = int((left >= np.cumsum(weights)[:-1]).sum())
     return drawn

@@ -7,6 +7,7 @@
 #include "scores/gaussian.hpp"
 #include "scores/loops.hpp"
 #include "scores/mixed.hpp"
+#include "scores/mixed_completion.hpp"
 #include "scores/score.hpp"
 
 namespace fedbn::bindings {
@@ -325,6 +326,35 @@ nb::ndarray<nb::numpy, std::uint16_t> drawn_missing(const Codes& codes, const Go
     return to_numpy(std::move(found), {n, rows});
 }
 
+nb::ndarray<nb::numpy, double> drawn_missing_mixed(const Matrix& table, const Gone& gone, std::vector<int> states,
+                         std::vector<std::vector<int>> blankets, int fits, int sweeps, std::uint64_t seed) {
+    const std::size_t n = table.shape(0), rows = table.shape(1);
+    require(gone.shape(0) == n && gone.shape(1) == rows, "gone must have the shape of the table");
+    require(states.size() == n && blankets.size() == n, "there must be states and a blanket for each variable");
+    require(0 <= fits && fits <= 1000, "the number of fits must be from 0 to 1000, not ", fits);
+    require(0 <= sweeps && sweeps <= 1000, "the number of sweeps must be from 0 to 1000, not ", sweeps);
+    require_finite({table.data(), table.size()}, "cells");
+    for (std::size_t v = 0; v < n; ++v) {
+        require(0 <= states[v] && states[v] <= 65535, "a category has 1 to 65535 states, a number 0");
+        if (states[v])
+            for (std::size_t r = 0; r < rows; ++r) {
+                const double code = table.data()[v * rows + r];
+                require(0 <= code && code < states[v] && code == std::floor(code),
+                        "a code must be a whole number below its variable's states");
+            }
+        require_different(blankets[v], int(n));
+        require(std::ranges::find(blankets[v], int(v)) == blankets[v].end(), "no variable is in its own blanket");
+    }
+    IncompleteMixed given{rows, std::move(states), {table.data(), table.data() + table.size()},
+                          {gone.data(), gone.data() + gone.size()}, std::move(blankets)};
+    std::vector<double> found;
+    {
+        nb::gil_scoped_release released;
+        found = draw_missing_mixed(std::move(given), fits, sweeps, seed);
+    }
+    return to_numpy(std::move(found), {n, rows});
+}
+
 }  // namespace
 
 void scores(nb::module_& m) {
@@ -376,6 +406,9 @@ void scores(nb::module_& m) {
             "y"_a, "parents"_a, "xs"_a, "s(y, P ∪ {x}) for each of the xs.");
     m.def("draw_missing", &drawn_missing, "codes"_a.noconvert(), "gone"_a.noconvert(), "arities"_a, "parents"_a,
           "ess"_a, "fits"_a, "sweeps"_a, "seed"_a, "The codes [n, rows] after Gibbs sweeps over the missing cells.");
+    m.def("draw_missing_mixed", &drawn_missing_mixed, "table"_a.noconvert(), "gone"_a.noconvert(), "states"_a,
+          "blankets"_a, "fits"_a, "sweeps"_a, "seed"_a,
+          "The table [n, rows] of numbers and codes after Gibbs sweeps over the missing cells.");
     m.def("logarithm", &logarithm, "x"_a, "ln x, the same bytes on every machine.");
     m.def("exponential", &exponential, "x"_a, "e^x.");
     m.def("log_gamma", [](double x) {

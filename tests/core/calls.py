@@ -508,6 +508,25 @@ def _draw_missing(c: Case) -> Call:
     )
 
 
+@call("scores.draw_missing_mixed", 0, 1041)
+def _draw_missing_mixed(c: Case) -> Call:
+    codes, arities = c.table()
+    states = [0 if v % 2 else size for v, size in enumerate(arities)]
+    dag = c.dag()
+    return Call(
+        scores.draw_missing_mixed,
+        {
+            "table": Argument(codes.astype(np.float64), "floats"),
+            "gone": Argument(c.rng.random(codes.shape) < 0.3, "flags"),
+            "states": Argument(states),
+            "blankets": Argument([np.flatnonzero(dag[:, v]).tolist() for v in range(c.n)]),
+            "fits": Argument(2, "limit"),
+            "sweeps": Argument(2, "limit"),
+            "seed": Argument(7),
+        },
+    )
+
+
 def _revived(kind: type, of: Any) -> Call:
     """What pickle calls: a state is set on an object without one."""
 

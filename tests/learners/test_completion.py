@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn._core.scores import draw_missing
+from fedbn._core.scores import draw_missing, draw_missing_mixed
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.data.preparation import Preparation
 from fedbn.data.tables import read_dataset
 from fedbn.errors import ConfigError, DataError, FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
+from fedbn.graphs.random import random_dag
 from fedbn.learners import LearnerSettings, learn, learn_ladder
-from fedbn.learners.completion import missingness_remarks, with_moments_of_em
-from fedbn.learners.mixed_completion import draw_missing_cells
+from fedbn.learners.completion import missingness_remarks
 from fedbn.networks.catalog import load_network
+from fedbn.networks.random import random_linear_gaussian_network
 from tests import naive_completion
 
 
@@ -54,29 +55,29 @@ def test_the_kernel_draws_as_its_twin(seed: int, n: int, rows: int, fits: int, s
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(0, 2**32), st.text("cn", min_size=1, max_size=4), st.integers(0, 2))
-def test_cells_of_both_kinds_are_drawn_as_by_the_twin(seed: int, kinds: str, sweeps: int) -> None:
+@given(
+    st.integers(0, 2**32),
+    st.text("cn", min_size=1, max_size=4),
+    st.integers(0, 2),
+    st.integers(0, 2),
+)
+def test_cells_of_both_kinds_are_drawn_as_by_the_twin(
+    seed: int, kinds: str, fits: int, sweeps: int
+) -> None:
     rng = np.random.default_rng(seed)
-    schema = Schema(
-        tuple(
-            Variable(f"{place}{kind}", None if kind == "n" else tuple("abc"[: rng.integers(2, 4)]))
-            for place, kind in enumerate(kinds)
-        )
+    states = [0 if kind == "n" else int(rng.integers(1, 4)) for kind in kinds]
+    rows, n = int(rng.integers(8, 25)), len(kinds)
+    table = np.array(
+        [rng.integers(0, r, rows) if r else rng.normal(3, 2, rows) for r in states], dtype=float
     )
-    rows = int(rng.integers(8, 25))
-    columns = [
-        rng.normal(3, 2, rows) if each.states is None else rng.integers(0, len(each.states), rows)
-        for each in schema.variables
-    ]
-    table = np.column_stack(columns).astype(np.float64)
     gone = rng.random(table.shape) < 0.3
-    order = rng.permutation(len(kinds))
-    pairs = [(order[i], order[j]) for j in range(len(kinds)) for i in range(j)]
-    edges = [(schema.names[a], schema.names[b]) for a, b in pairs if rng.random() < 0.6]
-    dag = DAG.from_edges(schema.names, edges)
-    given_to_both = (schema, table, gone, dag, sweeps)
-    found = draw_missing_cells(*given_to_both, np.random.default_rng(seed))
-    expected = naive_completion.draw_mixed(*given_to_both, np.random.default_rng(seed))
+    near = rng.random((n, n)) < 0.5
+    blankets = [[u for u in range(n) if u != v and near[u, v]] for v in range(n)]
+    given_to_both = (table, gone, states, blankets, fits, sweeps, seed)
+    found, expected = (
+        draw_missing_mixed(*given_to_both),
+        naive_completion.draw_mixed(*given_to_both),
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
     assert np.array_equal(found[~gone], table[~gone])
 
@@ -109,14 +110,12 @@ def test_imputing_a_mixed_table_finds_what_the_complete_one_has() -> None:
 
 
 def test_copies_and_constants_do_no_harm_to_draws() -> None:
-    data = mixed_rows(3, 60)
-    schema = Schema((*data.schema.variables, Variable("same"), Variable("zcopy")))
-    table = np.column_stack([data.table, np.ones(60), 10 * data.table[:, 1]])
+    number = np.random.default_rng(3).normal(size=60)
+    table = np.array([number, np.ones(60), 10 * number])
     gone = np.zeros(table.shape, dtype=bool)
-    gone[:20, 6] = True
-    dag = DAG.from_edges(schema.names, [("dose", "zcopy"), ("same", "zcopy")])
-    found = draw_missing_cells(schema, table, gone, dag, 1, np.random.default_rng(0))
-    assert np.abs(found[:20, 6] - table[:20, 6]).max() < 4
+    gone[2, :20] = True
+    found = draw_missing_mixed(table, gone, [0, 0, 0], [[2], [2], [0, 1]], 1, 1, 0)
+    assert np.abs(found[2, :20] - table[2, :20]).max() < 4
 
 
 def test_neither_rows_nor_columns_have_an_order() -> None:
@@ -162,27 +161,13 @@ def test_missing_cells_are_for_structures_alone() -> None:
         learn(table, private, np.random.default_rng(0))
 
 
-def test_numbers_get_the_moments_of_em() -> None:
+def test_imputing_numbers_finds_what_the_complete_table_has() -> None:
     rng = np.random.default_rng(4)
-    rows = rng.normal(size=(600, 4)) @ rng.normal(size=(4, 4)) + 5
-    schema = Schema.gaussian("abcd")
-    complete = Dataset(schema, rows)
-    assert np.allclose(np.cov(complete.values.T), np.cov(rows.T))
-    gone = rng.random(rows.shape) < 0.15
-    gone[:, 0] = False
-    filled = with_moments_of_em(Dataset(schema, rows, gone))
-    # one missing column given complete ones: EM's fixed point is the regression's (Anderson 1957)
-    lone = np.zeros_like(gone)
-    lone[:200, 3] = True
-    exact = with_moments_of_em(Dataset(schema, rows, lone))
-    design = np.column_stack([np.ones(400), rows[200:, :3]])
-    slopes, *_ = np.linalg.lstsq(design, rows[200:, 3], rcond=None)
-    predicted = np.column_stack([np.ones(600), rows[:, :3]]) @ slopes
-    assert exact[:, 3].mean() == pytest.approx(predicted.mean(), abs=1e-6)
-    assert np.allclose(exact[:, :3].mean(axis=0), rows[:, :3].mean(axis=0))
-    assert np.allclose(np.cov(exact[:, :3].T), np.cov(rows[:, :3].T))
-    assert np.abs(np.corrcoef(filled.T) - np.corrcoef(rows.T)).max() < 0.1
-    assert edges(Dataset(schema, rows, gone), score="gaussian-bic")
+    network = random_linear_gaussian_network(random_dag("abcdefgh", edges=10, rng=rng), rng=rng)
+    complete = network.sample(3000, rng)
+    whole = {frozenset(edge) for edge in edges(complete, score="gaussian-bic")}
+    found = {frozenset(edge) for edge in edges(with_gaps(complete, 0.15), score="gaussian-bic")}
+    assert len(whole ^ found) <= 1
 
 
 def test_missingness_that_depends_on_a_neighbour_is_said() -> None:

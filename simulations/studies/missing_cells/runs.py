@@ -4,24 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from fedbn.arrays import Bools
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.schema import MISSING_STATE
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
+from fedbn.graphs.random import random_dag
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
+from fedbn.networks.random import node_names, random_linear_gaussian_network
+from simulations.studies.real_tables.mechanisms import random_mixed_network
 from simulations.study_cases import Case, Row
 
 __all__ = ["METHODS", "cases", "missing_at", "run_case"]
 
 METHODS = ("complete", "drop-rows", "state", "impute")
 
-STUDY = 417
+STUDY = 1124
 """Seeds of the study."""
+
+VARIABLES, EDGES = 20, 30
+"""Of a network at random."""
+
+SCORES_AT_RANDOM = {"mixed": "mixed-bic", "numbers": "gaussian-bic"}
+"""Networks at random, a new one for every seed, and the score that reads their rows."""
+
+
+class _Sampled(Protocol):
+    """A network from which rows are drawn."""
+
+    @property
+    def dag(self) -> DAG: ...
+
+    def sample(self, rows: int, rng: np.random.Generator) -> Dataset: ...
 
 
 def cases(settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
@@ -41,6 +60,8 @@ def missing_at(table: Dataset, mechanism: str, rng: np.random.Generator) -> Bool
     mnar : in half of the columns, half of the cells that have the column's first state.
     mnar-pair : in each of half of the columns, half of the cells of the rows in which it and one
         other column, drawn for it, both have or both lack their first states.
+
+    Of a number the first state stands for values below its median.
     """
     drawn = rng.random(table.table.shape)
     if mechanism.startswith("mcar-"):
@@ -51,11 +72,19 @@ def missing_at(table: Dataset, mechanism: str, rng: np.random.Generator) -> Bool
     for column in others:
         driver = column if mechanism == "mnar" else rng.choice(complete)
         share = 0.25 if mechanism == "mar" else 0.5
-        where = table.codes[:, driver] == 0
+        where = _is_first(table, driver)
         if mechanism == "mnar-pair":
-            where = where == (table.codes[:, column] == 0)
+            where = where == _is_first(table, column)
         gone[:, column] = (drawn[:, column] < share) & where
     return gone
+
+
+def _is_first(table: Dataset, column: int) -> Bools:
+    """bool [rows], where a column has its first state, or a number is below its median."""
+    cells = table.column(column)
+    if table.schema.variables[column].states is not None:
+        return np.asarray(cells == 0)
+    return np.asarray(cells < np.median(cells))
 
 
 def run_case(case: Case) -> Row:
@@ -64,14 +93,14 @@ def run_case(case: Case) -> Row:
     rng = np.random.default_rng(
         [STUDY, case["seed"], case["rows"], *(ord(letter) for letter in name + case["mechanism"])]
     )
-    network = load_network(name)
+    network, score = _network(name, int(case["seed"]))
     table = network.sample(case["rows"], rng)
     gone = missing_at(table, case["mechanism"], rng)
     gone[:, gone.all(axis=0)] = False
     tables = {
         "complete": table,
         "drop-rows": None if gone.any(axis=1).all() else table.take(np.flatnonzero(~gone.any(1))),
-        "state": _as_state(table, gone),
+        "state": _as_state(table, gone) if table.kind == "categorical" else None,
         "impute": Dataset(table.schema, table.table, gone),
     }
     row: Row = {"missing": float(gone.mean())}
@@ -79,10 +108,21 @@ def run_case(case: Case) -> Row:
         if given is None:
             row[method] = row[f"{method}_seconds"] = None
             continue
-        found = learn(given, LearnerSettings(), np.random.default_rng(case["seed"]))
+        found = learn(given, LearnerSettings(score=score), np.random.default_rng(case["seed"]))
         row[method] = smhd(found.dags[0], network.dag)
         row[f"{method}_seconds"] = found.seconds
     return row
+
+
+def _network(name: str, seed: int) -> tuple[_Sampled, str]:
+    """A network of the catalog, or one at random with the columns that the name says; its score."""
+    if name not in SCORES_AT_RANDOM:
+        return load_network(name), LearnerSettings().score
+    rng = np.random.default_rng([STUDY, seed, *map(ord, name)])
+    dag = random_dag(node_names(VARIABLES), edges=EDGES, rng=rng)
+    if name == "numbers":
+        return random_linear_gaussian_network(dag, rng=rng), SCORES_AT_RANDOM[name]
+    return random_mixed_network(dag, "linear", rng), SCORES_AT_RANDOM[name]
 
 
 def _as_state(table: Dataset, gone: Bools) -> Dataset:

@@ -1,0 +1,301 @@
+#include "scores/mixed_completion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "elementary.hpp"
+#include "interrupt.hpp"
+#include "random.hpp"
+
+namespace fedbn {
+
+namespace {
+
+/// Uniform and normal numbers of one stream.
+class Draws {
+public:
+    explicit Draws(std::uint64_t seed) : random_{seed} {}
+
+    double uniform() { return double(random_.next() >> 11) * 0x1p-53; }
+    double normal() {
+        if (std::exchange(has_second_, false)) return second_;
+        double a, b, square;
+        do {
+            a = 2 * uniform() - 1, b = 2 * uniform() - 1;
+            square = a * a + b * b;
+        } while (!(square > 0 && square < 1));
+        const double factor = std::sqrt(-2 * logarithm(square) / square);
+        second_ = b * factor, has_second_ = true;
+        return a * factor;
+    }
+
+private:
+    SplitMix64 random_;
+    double second_ = 0;
+    bool has_second_ = false;
+};
+
+/// The columns of all blocks: numbers less the mean that they begin with, and indicators of all states but the last.
+class BlockColumns {
+public:
+    explicit BlockColumns(const IncompleteMixed& given) : rows_(given.rows) {
+        for (std::size_t v = 0; v < given.states.size(); ++v) {
+            const int states = given.states[v];
+            const double* cells = &given.table[v * rows_];
+            starts_.push_back(int(shifts_.size()));
+            if (states == 0) {
+                shifts_.push_back(std::accumulate(cells, cells + rows_, 0.0) / double(rows_));
+                for (std::size_t r = 0; r < rows_; ++r) cells_.push_back(cells[r] - shifts_.back());
+            }
+            for (int state = 0; state + 1 < states; ++state) {
+                shifts_.push_back(0);
+                for (std::size_t r = 0; r < rows_; ++r) cells_.push_back(cells[r] == state);
+            }
+        }
+        starts_.push_back(int(shifts_.size()));
+    }
+
+    std::size_t rows() const { return rows_; }
+    int size() const { return starts_.back(); }
+    int first(int v) const { return starts_[v]; }
+    int width(int v) const { return starts_[v + 1] - starts_[v]; }
+    double shift(int c) const { return shifts_[c]; }
+    double* operator[](int c) { return &cells_[c * rows_]; }
+    const double* operator[](int c) const { return &cells_[c * rows_]; }
+    std::vector<int> of(const std::vector<int>& variables) const {
+        std::vector<int> found;
+        for (int v : variables)
+            for (int c = first(v); c < first(v) + width(v); ++c) found.push_back(c);
+        return found;
+    }
+
+private:
+    std::size_t rows_;
+    std::vector<int> starts_;
+    std::vector<double> shifts_, cells_;
+};
+
+/// Means, and sums of products about them, of the columns as they are when they are first asked for.
+class Sums {
+public:
+    explicit Sums(const BlockColumns& columns)
+        : columns_(columns), means_(columns.size()), products_(std::size_t(columns.size()) * columns.size(), NAN) {
+        for (int c = 0; c < columns.size(); ++c)
+            means_[c] = std::accumulate(columns[c], columns[c] + columns.rows(), 0.0) / double(columns.rows());
+    }
+
+    double rows() const { return double(columns_.rows()); }
+    double mean(int c) const { return means_[c]; }
+    double operator()(int a, int b) {
+        if (a > b) std::swap(a, b);
+        double& kept = products_[std::size_t(a) * columns_.size() + b];
+        if (std::isnan(kept)) kept = product(a, b);
+        return kept;
+    }
+    /// What is added to the variance of a column of a blanket, so that copies and constants do no harm.
+    double ridge(int c) {
+        const double variance = (*this)(c, c) / rows();
+        return variance > 0 ? variance : 1.0;
+    }
+
+private:
+    /// Four sums side by side, added at the end.
+    double product(int a, int b) const {
+        const double *x = columns_[a], *y = columns_[b], mean_x = means_[a], mean_y = means_[b];
+        double sums[4] = {};
+        std::size_t r = 0;
+        for (; r + 4 <= columns_.rows(); r += 4)
+            for (int lane = 0; lane < 4; ++lane) sums[lane] += (x[r + lane] - mean_x) * (y[r + lane] - mean_y);
+        for (; r < columns_.rows(); ++r) sums[0] += (x[r] - mean_x) * (y[r] - mean_y);
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+
+    const BlockColumns& columns_;
+    std::vector<double> means_, products_;
+};
+
+/// A symmetric positive definite matrix, factored as L Lᵀ in place, row after row.
+class Factor {
+public:
+    Factor(std::vector<double> entries, int size) : rows_(std::move(entries)), size_(size) {
+        for (int i = 0; i < size; ++i)
+            for (int j = 0; j <= i; ++j) {
+                double rest = at(i, j);
+                for (int k = 0; k < j; ++k) rest -= at(i, k) * at(j, k);
+                at(i, j) = i == j ? std::sqrt(rest) : rest / at(j, j);
+            }
+    }
+    void solve(std::span<double> right) {
+        for (int i = 0; i < size_; ++i) {
+            for (int k = 0; k < i; ++k) right[i] -= at(i, k) * right[k];
+            right[i] /= at(i, i);
+        }
+        for (int i = size_; i-- > 0;) {
+            for (int k = i + 1; k < size_; ++k) right[i] -= at(k, i) * right[k];
+            right[i] /= at(i, i);
+        }
+    }
+
+private:
+    double& at(int i, int j) { return rows_[std::size_t(i) * size_ + j]; }
+    std::vector<double> rows_;
+    int size_;
+};
+
+/// Numbers that are linear in the blanket, one for a number's column, one for each state of a category.
+struct Linear {
+    std::vector<double> constants, slopes;  // slopes: for each of the constants one of each column of the blanket
+    double deviation = 0;                   // of a number
+};
+
+std::vector<double> with_ridge(Sums& sums, const std::vector<int>& blanket, const auto& entry) {
+    std::vector<double> found;
+    for (std::size_t i = 0; i < blanket.size(); ++i)
+        for (std::size_t j = 0; j < blanket.size(); ++j)
+            found.push_back(entry(i, j) + (i == j ? sums.ridge(blanket[i]) : 0.0));
+    return found;
+}
+
+Linear regression(Sums& sums, int column, const std::vector<int>& blanket) {
+    const int size = int(blanket.size());
+    const auto among = [&](int i, int j) { return sums(blanket[i], blanket[j]); };
+    Linear found{{sums.mean(column)}, {}, 0};
+    for (int c : blanket) found.slopes.push_back(sums(c, column));
+    Factor(with_ridge(sums, blanket, among), size).solve(found.slopes);
+    double left = sums(column, column);
+    for (int i = 0; i < size; ++i) {
+        double fitted = 0;
+        for (int j = 0; j < size; ++j) fitted += among(i, j) * found.slopes[j];
+        left += found.slopes[i] * (fitted - 2 * sums(blanket[i], column));
+        found.constants[0] -= found.slopes[i] * sums.mean(blanket[i]);
+    }
+    found.deviation = std::sqrt(std::max(left, 0.0) / sums.rows());
+    return found;
+}
+
+Linear discriminant(Sums& sums, int first, int states, const std::vector<int>& blanket) {
+    const int size = int(blanket.size());
+    std::vector<double> counts(states, 0.0), means(std::size_t(states) * size, 0.0);  // of z, less its mean over all rows
+    double* const last = &means[std::size_t(states - 1) * size];
+    counts[states - 1] = sums.rows();
+    for (int state = 0; state + 1 < states; ++state) {
+        counts[state] = std::round(sums.rows() * sums.mean(first + state));
+        counts[states - 1] -= counts[state];
+        for (int i = 0; i < size; ++i) {
+            means[std::size_t(state) * size + i] = sums(first + state, blanket[i]);
+            last[i] -= means[std::size_t(state) * size + i];
+        }
+    }
+    for (int state = 0; state < states; ++state)
+        for (int i = 0; i < size; ++i) means[std::size_t(state) * size + i] /= std::max(counts[state], 1.0);
+    const auto within = [&](int i, int j) {
+        double rest = sums(blanket[i], blanket[j]);
+        for (int state = 0; state < states; ++state)
+            rest -= counts[state] * means[std::size_t(state) * size + i] * means[std::size_t(state) * size + j];
+        return i == j ? std::max(rest, 0.0) : rest;
+    };
+    Factor factor(with_ridge(sums, blanket, within), size);
+    Linear found{{}, means, 0};
+    for (int state = 0; state < states; ++state) {
+        const auto slopes = std::span(found.slopes).subspan(std::size_t(state) * size, size);
+        factor.solve(slopes);
+        double constant = logarithm(counts[state] / sums.rows());
+        for (int i = 0; i < size; ++i) {
+            slopes[i] *= sums.rows();
+            constant -= slopes[i] * (0.5 * means[std::size_t(state) * size + i] + sums.mean(blanket[i]));
+        }
+        found.constants.push_back(constant);
+    }
+    return found;
+}
+
+/// What is drawn: a column's missing cells, given its blanket.
+struct Lacking {
+    int column;
+    std::vector<int> cells, blanket;  // rows; columns of blocks
+    Linear model;
+};
+
+class Sweeper {
+public:
+    Sweeper(IncompleteMixed& given, std::uint64_t seed) : given_(given), columns_(given), draws_(seed) {
+        for (int v = 0; v < int(given.states.size()); ++v) {
+            Lacking lacking{v, {}, columns_.of(given.blankets[v]), {}};
+            for (std::size_t r = 0; r < given.rows; ++r)
+                if (given.gone[v * given.rows + r]) lacking.cells.push_back(int(r));
+            if (!lacking.cells.empty()) lacking_.push_back(std::move(lacking));
+        }
+    }
+    void fit() {
+        Sums sums(columns_);
+        for (auto& [v, cells, blanket, model] : lacking_) {
+            const int states = given_.states[v];
+            model = states ? discriminant(sums, columns_.first(v), states, blanket)
+                           : regression(sums, columns_.first(v), blanket);
+        }
+    }
+    void sweep() {
+        for (const Lacking& lacking : lacking_) {
+            notice_interrupt();
+            if (given_.states[lacking.column])
+                draw_states(lacking);
+            else
+                draw_numbers(lacking);
+        }
+    }
+
+private:
+    double fitted(const Lacking& lacking, int place, int row) const {
+        const double* slopes = lacking.model.slopes.data() + std::size_t(place) * lacking.blanket.size();
+        double sum = lacking.model.constants[place];
+        for (std::size_t i = 0; i < lacking.blanket.size(); ++i) sum += slopes[i] * columns_[lacking.blanket[i]][row];
+        return sum;
+    }
+    void draw_numbers(const Lacking& lacking) {
+        const int c = columns_.first(lacking.column);
+        double* const own = columns_[c];
+        double* const cells = &given_.table[lacking.column * given_.rows];
+        for (int row : lacking.cells) {
+            own[row] = fitted(lacking, 0, row) + lacking.model.deviation * draws_.normal();
+            cells[row] = own[row] + columns_.shift(c);
+        }
+    }
+    void draw_states(const Lacking& lacking) {
+        const int states = given_.states[lacking.column], first = columns_.first(lacking.column);
+        double* const cells = &given_.table[lacking.column * given_.rows];
+        for (int row : lacking.cells) {
+            weights_.clear();
+            for (int state = 0; state < states; ++state) weights_.push_back(fitted(lacking, state, row));
+            const double largest = *std::ranges::max_element(weights_);
+            double total = 0;
+            for (double& weight : weights_) total += weight = exponential(weight - largest);
+            double left = draws_.uniform() * total;
+            int state = 0;
+            while (state + 1 < states && (left -= weights_[state]) >= 0) ++state;
+            if (first + int(cells[row]) < columns_.first(lacking.column + 1)) columns_[first + int(cells[row])][row] = 0;
+            if (state + 1 < states) columns_[first + state][row] = 1;
+            cells[row] = state;
+        }
+    }
+
+    IncompleteMixed& given_;
+    BlockColumns columns_;
+    Draws draws_;
+    std::vector<Lacking> lacking_;
+    std::vector<double> weights_;
+};
+
+}  // namespace
+
+std::vector<double> draw_missing_mixed(IncompleteMixed given, int fits, int sweeps, std::uint64_t seed) {
+    Sweeper sweeper(given, seed);
+    for (int fit = 0; fit < fits; ++fit) {
+        sweeper.fit();
+        for (int sweep = 0; sweep < sweeps; ++sweep) sweeper.sweep();
+    }
+    return std::move(given.table);
+}
+
+}  // namespace fedbn
