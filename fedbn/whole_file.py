@@ -46,6 +46,8 @@ def require_writable(path: str | Path) -> None:
         handle, name = _make_beside(path)
         os.close(handle)
         Path(name).unlink()
+    except ResultsError:  # an OSError whose words are whole
+        raise
     except OSError as error:
         raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 

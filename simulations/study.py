@@ -61,6 +61,8 @@ class Study:
         self.path = folder / name
         self._ray_address = ray_address
         self.n_run, self.cpu_seconds = 0, 0.0
+        if folder.exists() and not folder.is_dir():
+            raise ResultsError(f"the study's folder must be a folder: {folder} is a file")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = _read_rows(self.path)

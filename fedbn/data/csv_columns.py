@@ -116,7 +116,7 @@ def _require_width(source: str, stream: BinaryIO, form: TableFormat) -> None:
     if form.encoding == "utf-16":
         words = "" if marked else "has no byte order mark of UTF-16: convert it to UTF-8"
     elif marked:
-        words = "is UTF-16: say --encoding utf-16"
+        words = "is UTF-16: use --encoding utf-16"
     elif first.count(0) > len(first) // 4:
         words = "has many NUL bytes, as UTF-16 without a byte order mark: convert it to UTF-8"
     kinds = [kind for mark, kind in _OTHERS.items() if first.startswith(mark)]
@@ -151,7 +151,7 @@ def _not_utf8(source: str, stream: BinaryIO) -> DataError:
         line = content.count(b"\n", 0, error.start) + 1
         return DataError(
             f"{source}: line {line} must be UTF-8, found byte 0x{content[error.start]:02x}; "
-            "a file of another program may need --encoding latin-1"
+            "text of another program may need --encoding latin-1; a file that is no text is no CSV"
         )
     return DataError(f"{source}: must be UTF-8")
 
@@ -174,7 +174,7 @@ def _require_separator(source: str, name: str, first: str, mark: str) -> None:
         if other != mark and 0 < name.count(other) == first.count(other):
             raise DataError(
                 f"{source} has a single column, {name!r}: its cells seem to be separated by "
-                f"another mark, say --separator {word}"
+                f"another mark, use --separator {word}"
             )
 
 
@@ -221,6 +221,6 @@ def _full_rows(source: str, records: Iterable[list[str]], width: int) -> Iterato
 
 
 _CURE = (
-    "; if the first lines are not of the table, say --skip-lines 1, and --header no if no line "
+    "; if the first lines are not of the table, use --skip-lines 1, and --header no if no line "
     "names the columns"
 )

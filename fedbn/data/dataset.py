@@ -78,7 +78,7 @@ class Dataset:
         if self.gone is not None:
             raise DataError(
                 f"{int(self.gone.sum())} of {self.gone.size} cells are missing; they are imputed "
-                "while structures are learned, and for nothing else: say missing-cells drop-rows "
+                "while structures are learned, and for nothing else: use missing-cells drop-rows "
                 "or state"
             )
 

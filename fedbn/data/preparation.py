@@ -197,10 +197,10 @@ def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> NDA
         text = column.texts[column.index[row]]
         other = "," if form.decimal == "." else "."
         cure = (
-            f"; if it stands for a missing value, say --missing {text!r}, else --leave-out {name}"
+            f"; if it stands for a missing value, use --missing {text!r}, else --leave-out {name}"
         )
         if np.isfinite(_number(text, other)):
-            cure = f"; if {other!r} is its decimal mark, say --decimal {other!r}"
+            cure = f"; if {other!r} is its decimal mark, use --decimal {other!r}"
         raise DataError(
             f"{source}: column {name!r}, row {row + 1}: {text!r} must be a finite number{cure}"
         )
@@ -260,7 +260,7 @@ def _without_missing(
         if lacking.all():
             raise DataError(
                 f"{source}: every row has a missing cell, none would be left; leave columns out "
-                "with --leave-out, or say --missing-cells state"
+                "with --leave-out, or use --missing-cells state"
             )
         return mask(columns, ~lacking), int(lacking.sum())
     stated = how.missing_cells == "state"
@@ -277,7 +277,7 @@ def _without_missing(
     raise DataError(
         f"{source}: column {name!r}, row {row + 1}: {what}; a table must be complete; "
         f"missing: {count_of(cells, 'cell')} in {count_of(int(lacking.sum()), 'row')} and "
-        f"{count_of(concerned, 'column')}; say "
+        f"{count_of(concerned, 'column')}; use "
         f"--missing-cells {choices}, or --leave-out {name}"
     )
 
@@ -384,7 +384,7 @@ def _states(
     if gone.any() and MISSING_STATE in (set(column.texts) - missing):
         raise DataError(
             f"{source}: column {name!r} has the text {MISSING_STATE!r} and missing cells, which "
-            f"would be the same state; if they are, say --missing {MISSING_STATE}"
+            f"would be the same state; if they are, use --missing {MISSING_STATE}"
         )
     if all(map(lt, words, islice(words, 1, None))):
         return Variable(name, tuple(words)), column.index
@@ -402,7 +402,7 @@ def _warn_of_header(source: str, columns: Mapping[str, Column], form: TableForma
         of_all = "all" if len(found) == len(columns) else f"{len(found)} of {len(columns)}"
         _warn(
             f"{source}: {of_all} names of columns are numbers, such as {found[0]!r}: is there a "
-            "header? If there is none, say --header no; if other lines come first, --skip-lines 1"
+            "header? If there is none, use --header no; if other lines come first, --skip-lines 1"
         )
 
 
@@ -427,7 +427,7 @@ def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) ->
                 _warn(
                     f"{source}: column {name!r} has the state {text!r} in "
                     f"{count_of(count, 'row')}; if it "
-                    f"stands for a missing value, say --missing {text!r}"
+                    f"stands for a missing value, use --missing {text!r}"
                 )
 
 
@@ -441,7 +441,7 @@ def _warn_of_cut(source: str, name: str, cuts: Cuts, numbers: NDArray[np.float64
     if record_numbers(numbers):
         _warn(
             f"{source}: column {name!r} holds whole numbers that are nearly all different: if they "
-            f"number records, say --leave-out {name}"
+            f"number records, use --leave-out {name}"
         )
 
 
@@ -450,7 +450,7 @@ def _warn_of_codes(source: str, name: str, numbers: NDArray[np.float64]) -> None
         text = number_text(code)
         _warn(
             f"{source}: column {name!r} has the number {text} in {count_of(rows, 'row')}, far from "
-            f"all others; if it stands for a missing value, say --missing {text}, or "
+            f"all others; if it stands for a missing value, use --missing {text}, or "
             f'missing = ["{text}"] in the site\'s file'
         )
 

@@ -191,7 +191,9 @@ def read_schema(path: str | Path) -> Schema:
         text = read_bounded(path).decode("utf-8-sig")
         columns = json_value(text, object_pairs_hook=_distinct)
         return Schema.from_dict(columns)
-    except (OSError, ValueError) as error:  # SchemaError and JSONDecodeError are ValueErrors
+    except json.JSONDecodeError as error:
+        raise SchemaError(f"schema {path} is not JSON: {error}") from error
+    except (OSError, ValueError) as error:  # SchemaError is a ValueError
         raise SchemaError(f"schema {path}: {reason_of(error)}") from error
 
 
@@ -218,7 +220,8 @@ def write_table(dataset: Dataset, path: str | Path) -> None:
         content = csv_text(dataset).encode("utf-8")
         write_whole(path, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     else:
-        raise DataError(_unknown_suffix(path))
+        known = ", ".join((*CSV_SUFFIXES, *PARQUET_SUFFIXES))
+        raise DataError(f"{path}: the name of a table to write must end in {known}")
 
 
 def csv_text(dataset: Dataset) -> str:
@@ -256,10 +259,6 @@ def _encode(dataset: Dataset) -> Iterator[tuple[tuple[str, ...] | None, list[Any
     """States and codes of every column; None and the numbers of one without states."""
     for place, variable in enumerate(dataset.schema.variables):
         yield variable.states, dataset.column(place).tolist()
-
-
-def _unknown_suffix(path: str | Path) -> str:
-    return f"{path}: a table's name must end in {', '.join(TABLE_SUFFIXES)}"
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

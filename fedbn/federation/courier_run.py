@@ -160,7 +160,7 @@ def read_run(folder: Path, version: str) -> CourierRun:
         asked = tuple(Asked(**each) for each in content.pop("asked"))
         found = CourierRun(**content, asked=asked)
     except FileNotFoundError:
-        raise ConfigError(f"there is no courier run in {folder}: say fedbn courier start") from None
+        raise ConfigError(f"there is no courier run in {folder}: run fedbn courier start") from None
     except OSError as error:
         raise ResultsError(f"cannot read {path}: {reason_of(error)}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -71,7 +71,7 @@ def with_plugin_settings(said: Said, known: Collection[str]) -> Said:
         carried.setdefault(kind.carrier, []).extend(own_texts({key[len(name) + 1 :]: value}))
     for carrier, texts in carried.items():
         if carrier in flat and flat[carrier] not in ("none", ()):
-            raise ConfigError(f"say {carrier} or single settings, not both")
+            raise ConfigError(f"give {carrier} or single settings, not both")
         kept = [entry for entry in kept if entry[0] != carrier]
         kept.append((carrier, tuple, tuple(texts)))
     return tuple(kept)

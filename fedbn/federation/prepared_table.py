@@ -112,7 +112,7 @@ def renew(table: str | Path, site: SiteFile, *, confirmed: bool = False) -> Cont
             what = "table" if prepared.contract.decisions == before.decisions else "site's file"
             raise ContractError(
                 f"{table} has a contract, number {number}, and its {what} has changed: a new one "
-                "lets other questions be asked of the same people; say --replace if that is wanted"
+                "lets other questions be asked of the same people; use --replace if that is wanted"
             )
         contract = replace(prepared.contract, number=number + 1)
         prepared = replace(prepared, contract=contract)
@@ -155,7 +155,7 @@ def contract_of(table: str | Path, site: SiteFile) -> Contract:
     contract = _contract_in(prepared_path(table, site))
     if contract.decisions != json.dumps(decisions_of(site), sort_keys=True):
         raise ContractError(
-            f"{table} was prepared under other decisions than those of its site's file: say fedbn "
+            f"{table} was prepared under other decisions than those of its site's file: run fedbn "
             "site prepare"
         )
     return contract
@@ -168,7 +168,7 @@ def _contract_in(path: Path) -> Contract:
         metadata: Mapping[bytes, bytes] = read_metadata(path).metadata or {}
         return Contract.from_text(metadata[CONTRACT].decode("utf-8"))
     except FileNotFoundError:
-        raise ContractError(f"there is no {path}: say fedbn site prepare") from None
+        raise ContractError(f"there is no {path}: run fedbn site prepare") from None
     except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are ValueErrors
         raise ContractError(f"{path} is no prepared table: {error}") from None
 

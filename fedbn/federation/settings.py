@@ -518,7 +518,7 @@ class Experiment(Settings):
             self._require_union()
         elif self.data.missing_variables:
             raise ConfigError(
-                "missing-variables makes clients with different variables: say --variables union"
+                "missing-variables makes clients with different variables: use --variables union"
             )
         told = self.learner.knowledge
         known = read_knowledge(told) if told is not None and is_text(told) else None

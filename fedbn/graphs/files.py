@@ -42,6 +42,9 @@ Edge = tuple[str, str]
 _NUMBER = re.compile(r"\+?[0-9./_]{1,100}(?:[eE][+-]?[0-9]{1,3})?")
 """A weight that is worth computing: "1e9999999" as a fraction fills the memory."""
 
+_WIDEST_EDGE = 4
+"""Cells of an edge in a file without a header: parent, child, strength, direction."""
+
 _HEADERS = (("parent", "child"), ("from", "to"), ("source", "target"), ("tail", "head"))
 
 
@@ -160,6 +163,11 @@ def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedD
         if header is not None and (nodes is None or not set(rows[0][1]) <= set(nodes)):
             columns = (head.index(header[0]), head.index(header[1]))
             rows = rows[1:]
+        elif len(head) > _WIDEST_EDGE and nodes is None:
+            raise StructureError(
+                f"line 1 must be a header with parent and child, or an edge; it has {len(head)} "
+                "cells: a table of data has no structure, learn one with fedbn learn"
+            )
     if not rows and nodes is None:
         raise StructureError("an edge CSV without edges names no variables; give them with --nodes")
     edges: list[Edge] = []

@@ -92,7 +92,7 @@ def _without_gaps(
     if learner.is_private:
         raise ConfigError(
             f"{settings.learner} cannot impute missing cells: how they are filled is not private; "
-            "say missing-cells state or drop-rows"
+            "use missing-cells state or drop-rows"
         )
 
     def best(table: Dataset) -> DAG:

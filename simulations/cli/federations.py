@@ -108,7 +108,7 @@ def _check_source(experiment: Experiment, *, rows: int | None, clients: int | No
         or experiment.data.sites
         or experiment.data.sites_dir
     ):
-        raise ConfigError("say where the data come from: --network, --table or --sites")
+        raise ConfigError("name the data: --network, --table or --sites")
     if rows is not None and experiment.data.network is None:
         raise ConfigError("--rows is for --network: tables are used whole")
     if clients is not None and (experiment.data.sites or experiment.data.sites_dir):

@@ -118,7 +118,7 @@ def _log_likelihood(
     network = _network(source, network_dir)
     if network is None:
         if fit is None:
-            words = f"{source} has no parameters: say --fit TABLE with rows to fit them to"
+            words = f"{source} has no parameters: use --fit TABLE with rows to fit them to"
             raise ConfigError(words)
         network = _fitted_network(dag, fit, test_rows)
     rows = read_dataset(test_rows, network.schema.kind)

@@ -83,7 +83,10 @@ def site_text(
     """
     for word in allow:
         if word not in LOOSENINGS:
-            raise ConfigError(f"{word!r} cannot be allowed{did_you_mean(word, LOOSENINGS)}")
+            raise ConfigError(
+                f"{word!r} cannot be allowed{did_you_mean(word, LOOSENINGS)}; it must be one of "
+                f"{', '.join(LOOSENINGS)}"
+            )
     how = how or Preparation()
     found = _look(table, how) if schema is None else Columns(schema, {}, {}, True)
     if found.schema is None:

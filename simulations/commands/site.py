@@ -55,7 +55,7 @@ def new(
     if as_json:
         print_json({"file": str(place)})
     else:
-        print(f"{place} is written. Read it, then say: fedbn site prepare {place}")
+        print(f"{place} is written. Read it, then run: fedbn site prepare {place}")
 
 
 def prepare(

@@ -82,7 +82,7 @@ def start(
     experiment = experiment_from(set_options(setting or []), config=settings)
     known = keys or experiment.couriers.keys
     if known is None:
-        raise ConfigError("say where the keys are: --keys FOLDER, or courier-keys in RUN.toml")
+        raise ConfigError("name the folder of the keys: --keys FOLDER, or courier-keys in RUN.toml")
     with _server_log():
         step = begin(with_absolute_paths(experiment), folder, Path(known), days)
     _show(step.run, folder, as_json=as_json)
@@ -214,7 +214,7 @@ def _show(run: CourierRun, folder: Path, taken: Sequence[Asked] = (), *, as_json
     if run.awaited:
         print(
             f"carry these from {folder / 'requests'}, put the replies into "
-            f"{folder / 'replies'}, then say: fedbn courier continue {folder}"
+            f"{folder / 'replies'}, then run: fedbn courier continue {folder}"
         )
 
 

@@ -51,8 +51,8 @@ def settings_of(folder: Path, overrides: Mapping[str, Any]) -> Experiment:
     experiment = from_run_config({**config, **overrides})
     if experiment.data.is_named and clientapp != SIMULATED_APP:
         raise ConfigError(
-            f"{folder} was written for deployed sites, its client app is {clientapp}: say to fedbn "
-            "app which data are simulated"
+            f"{folder} was written for deployed sites, its client app is {clientapp}: write "
+            "it anew with --set network, table or sites"
         )
     return experiment
 
@@ -73,11 +73,11 @@ def nodes_of(experiment: Experiment, wanted: int | None) -> int:
     if wanted is not None and clients and wanted != clients:
         raise ConfigError(
             f"there must be one node per client, but there are {wanted} nodes and {clients} "
-            f"clients: leave --nodes out, or say --set clients={wanted}"
+            f"clients: leave --nodes out, or use --set clients={wanted}"
         )
     nodes = wanted or clients
     if not nodes:
-        raise ConfigError("only the data tell how many clients there are: say --nodes")
+        raise ConfigError("only the data tell how many clients there are: use --nodes")
     return nodes
 
 

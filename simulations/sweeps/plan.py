@@ -91,7 +91,7 @@ def _case(settings: Mapping[str, Any], varied: Mapping[str, Any]) -> SweepCase:
             raise ConfigError(f"{key} is no setting of a sweep: fedbn sweep says where and how")
     experiment = with_absolute_paths(experiment_from(settings))
     if not experiment.data.is_named:
-        raise ConfigError("say where the data come from: network, table, sites or sites-dir")
+        raise ConfigError("name the data: network, table, sites or sites-dir")
     if experiment.consensus.aggregation == "moral-votes":
         raise ConfigError("moral-votes find no structure, of which a sweep could tell figures")
     if experiment.consensus.aggregation != "open" and experiment.consensus.groups_file is not None:

@@ -224,7 +224,7 @@ def test_a_table_of_both_kinds_is_read_with_its_missing_cells(tmp_path: Path) ->
     path.write_text("age,sex\n40,m\n50,f\n")
     assert read_dataset(path, "mixed", how).gone is None
     path.write_text("age,sex\n40,m\n50,\n")
-    with pytest.raises(DataError, match="say --missing-cells impute, state or drop-rows"):
+    with pytest.raises(DataError, match="use --missing-cells impute, state or drop-rows"):
         read_dataset(path, "mixed", replace(how, missing_cells="refuse"))
 
 

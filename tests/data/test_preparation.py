@@ -236,7 +236,7 @@ def test_na_like_states_are_told_with_their_number(csv_file):
 
 def test_spaces_between_cells_and_a_table_without_a_header(csv_file):
     path = csv_file("59 2\n48 1\n50 2\n")
-    with pytest.raises(DataError, match="say --separator space"):
+    with pytest.raises(DataError, match="use --separator space"):
         read_dataset(path, "gaussian")
     with pytest.warns(FedbnWarning, match="such as '59': is there a header"):
         data = read_dataset(path, "gaussian", Preparation(form=TableFormat("space")))
@@ -260,7 +260,7 @@ def test_utf_16_is_read_if_said_and_known_if_not(tmp_path, text, bytes_first):
     plain, wide = (TableFormat(separator, encoding=name) for name in ("utf-8", "utf-16"))
     path.write_bytes(("\ufeff" + text).encode(bytes_first))
     for form in (plain, TableFormat(separator, encoding="latin-1")):
-        with pytest.raises(DataError, match="is UTF-16: say --encoding utf-16"):
+        with pytest.raises(DataError, match="is UTF-16: use --encoding utf-16"):
             read_dataset(path, "categorical", Preparation(form=form))
     found = read_dataset(path, "categorical", Preparation(form=wide))
     path.write_bytes(text.encode("utf-8"))

@@ -147,12 +147,12 @@ def test_constant_column_is_kept_with_a_warning(csv_file):
 
 def test_wrong_separator_is_pointed_out(csv_file):
     path = csv_file("a;b\n1;x,2\n3;4\n")
-    with pytest.raises(DataError, match="'a;b'.*say --separator ';'"):
+    with pytest.raises(DataError, match="'a;b'.*use --separator ';'"):
         read_dataset(path, "categorical")
     data = read_dataset(path, "categorical", Preparation(form=TableFormat(";")))
     assert states_of(data) == {"a": ["1", "3"], "b": ["x,2", "4"]}
     tabs = csv_file("a\tb\n1\t2\n3\t4\n")
-    with pytest.raises(DataError, match="say --separator tab"):
+    with pytest.raises(DataError, match="use --separator tab"):
         read_dataset(tabs, "categorical")
     assert read_dataset(tabs, "categorical", Preparation(form=TableFormat("tab"))).n == 2
 

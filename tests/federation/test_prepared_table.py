@@ -100,7 +100,7 @@ def test_a_table_that_was_not_prepared_or_was_edited_is_refused(
     site: tuple[Path, SiteFile],
 ) -> None:
     table, decided = site
-    with pytest.raises(ContractError, match="say fedbn site prepare"):
+    with pytest.raises(ContractError, match="run fedbn site prepare"):
         contract_of(table, decided)
     contract = renew(table, decided)
     other = prepare(table, decided).contract

@@ -44,7 +44,7 @@ def test_effects_and_likelihood(fedbn: Fedbn, empty: Path, tmp_path: Path) -> No
 def test_wrong_inputs(fedbn: Fedbn, empty: Path, tmp_path: Path) -> None:
     table = tmp_path / "rows.csv"
     fedbn("sample", "cancer", "--rows", 400, "--seed", 4, "--out", table, "-q")
-    assert "say --fit TABLE" in fedbn("compare", empty, "asia", "--test-rows", table).error
+    assert "use --fit TABLE" in fedbn("compare", empty, "asia", "--test-rows", table).error
     assert "--fit goes with --test-rows" in fedbn("compare", empty, "asia", "--fit", table).error
     wrong = ("compare", empty, "asia", "--test-rows", table, "--fit", table)
     assert "variables" in fedbn(*wrong).error

@@ -361,7 +361,7 @@ def test_a_wrong_run_is_not_begun(
 def test_a_folder_and_keys_must_be_there(carried: Carried, fedbn: Fedbn, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text('couriers = ["north"]')
     start = ("courier", "start", tmp_path / "run.toml", "--dir")
-    assert "say where the keys are" in fedbn(*start, tmp_path / "run").error
+    assert "name the folder of the keys" in fedbn(*start, tmp_path / "run").error
     keys = ("--keys", carried.couriers.keys)
     assert "must be a new folder" in fedbn(*start, carried.couriers.run, *keys).error
     assert "there is no courier run in" in fedbn("courier", "continue", tmp_path).error

@@ -362,7 +362,7 @@ def test_panels_go_together_and_hubs_go_first() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"variables": "same"}, "say --variables union"),
+        ({"variables": "same"}, "use --variables union"),
         ({"missing_variables": 1.0}, "must be below 1"),
         ({"missing_variables": 0.0, "missing_blocks": 3}, "give the share"),
         ({"missing_blocks": 3, "missing_hubs": True}, "not both"),

@@ -135,7 +135,7 @@ def test_one_file_twice_is_refused_and_a_copy_is_said(fedbn: Fedbn, tmp_path: Pa
         (
             lambda i, row: row | {"creatinine": -9 if i % 30 == 0 else row["creatinine"]},
             "column 'creatinine' has the number -9 in 5 rows, far from all others; if it stands "
-            "for a missing value, say --missing -9",
+            "for a missing value, use --missing -9",
         ),
         (
             lambda i, row: row | {"grade": ("-9", "1", "2")[i % 3]},

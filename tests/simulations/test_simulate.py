@@ -107,7 +107,7 @@ def test_the_table_says_what_happened(fedbn: Fedbn) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "say where the data come from"),
+        ((), "name the data: --network"),
         (("--network", "alram"), "did you mean 'alarm'"),
         (("--network", "asia", "--table", "t.csv"), "network and table are given"),
         ((*SMALL, "--clients", "0"), "clients must be at least 1, not 0"),

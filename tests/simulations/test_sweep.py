@@ -84,7 +84,7 @@ def test_a_table_counts_by_its_bytes(tmp_path: Path) -> None:
         ('network = "asia"\n[grid]\nrows = []\n', "a list of values for every key"),
         ('network = "asia"\nrows = 5\n[grid]\nrows = [5]\n', "'rows' is varied and said"),
         ("[grid]\nseed = [1]\n[[case]]\nseed = 2\n", "'seed' is in .grid. and in a ..case"),
-        ("[grid]\nseed = [1]\n", "case seed=1: say where the data come from"),
+        ("[grid]\nseed = [1]\n", "case seed=1: name the data: network"),
         ('network = "asia"\n[grid]\nrosw = [1]\n', "unknown setting 'rosw'.*'rows'"),
         ('network = "asia"\n[grid]\nengine = ["flower"]\n', "engine is no setting of a sweep"),
         ('network = "asia"\n[grid]\nout-dir = ["x"]\n', "out-dir is no setting of a sweep"),
