@@ -7,6 +7,9 @@ sum              look at the company (first request), answer, mask
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 from flwr.app import ConfigRecord, Context
 
 from clients.request import Request
@@ -47,6 +50,7 @@ def begin_sums(request: Request, structures: StructureMessage) -> None:
             "schema": schema_to_text(schema),
             "hash": schema.hash,
             "private": Key.generate().private,
+            "own": json.dumps(list(request.names) if request.run.variables == "union" else []),
         }
     )
 
@@ -137,17 +141,12 @@ def _site(context: Context) -> Site:
     )
     arrays = arrays_in(context.state[STRUCTURES], FORM, max_bytes=everything.max_bytes)
     kept = from_arrays(arrays, schema, limits=everything)
-    site = begin(kept.dags, kept.weights, Key(_bytes(session["private"])))
+    key, own = Key(_bytes(session["private"])), json.loads(str(session["own"]))
+    site = begin(kept.dags, kept.weights, key, own)
     if "terms" not in session:
         return site
     joined = join(site, Terms.from_text(str(session["terms"])))
-    return Site(
-        joined.dags,
-        joined.weights,
-        joined.key,
-        joined.terms,
-        Asked.from_text(str(session["asked"])),
-    )
+    return replace(joined, asked=Asked.from_text(str(session["asked"])))
 
 
 def _session(context: Context) -> ConfigRecord:

@@ -154,7 +154,8 @@ def masked_selection(sites: Sites, begin: Selection, run: ServerRun) -> Selectio
     cohort = Cohort(sites, run.consensus.sum_retries)
     name, columns = secrets.token_hex(16), tuple(sorted(begin.wanted))
     task = RecordDict({"task": ConfigRecord({"round": 1, "run": name})})
-    members = members_of(cohort, CUT_KEYS, dict.fromkeys(sites.clients, task))
+    keys = members_of(cohort, CUT_KEYS, dict.fromkeys(sites.clients, task))
+    members = list(keys.values())
     terms, count = cut_terms(name, columns, members), len(members)
     sizes = SizeRequest(columns)
     try:

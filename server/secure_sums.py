@@ -32,6 +32,7 @@ from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import (
     SecureResult,
     SumCost,
+    answered_columns,
     count_requests,
     result_of,
     search_of,
@@ -150,12 +151,15 @@ def secure_federation(
     """
     settings, schema = run.consensus, shaken.state.schema
     require_countable(schema, run)
-    search = search_of(schema, len(shaken.sites.clients), run)
+    answered = answered_columns(columns_here(shaken), schema, run)
     cohort = Cohort(shaken.sites, settings.sum_retries)
     began = time.process_time()
     name = name or secrets.token_hex(16)
-    terms = terms_of(name, schema, run, _members(cohort, shaken, name))
-    found = _drive(search, cohort, terms)
+    members = _members(cohort, shaken, name)
+    terms = terms_of(
+        name, schema, run, list(members.values()), _by_member(members, cohort, answered)
+    )
+    found = _drive(search_of(schema, terms, run), cohort, terms)
     result = result_of(found, schema, terms, shaken.state.refused, settings, cohort.cost)
     fitted, lacking = None, None
     if settings.choose != "smhd":
@@ -230,8 +234,22 @@ def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) 
         raise QuorumError(f"secure sums: {error}") from None
 
 
-def _members(cohort: Cohort, shaken: Handshake, run: str) -> list[Member]:
-    """The public keys of all sites, which learn meanwhile."""
+def columns_here(shaken: Handshake) -> dict[str, tuple[str, ...]]:
+    """Client -> its columns, of the clients of this cohort."""
+    return {name: shaken.columns[name] for name in shaken.sites.clients.values()}
+
+
+def _by_member(
+    members: Mapping[int, Member], cohort: Cohort, answered: Mapping[str, tuple[int, ...]]
+) -> dict[Member, tuple[int, ...]]:
+    """Member -> the columns that it answers for, where they differ."""
+    if not answered:
+        return {}
+    return {member: answered[cohort.clients[node]] for node, member in members.items()}
+
+
+def _members(cohort: Cohort, shaken: Handshake, run: str) -> dict[int, Member]:
+    """The public keys of all sites, by their nodes; they learn meanwhile."""
     schema = shaken.state.schema
     contents = {}
     for node in cohort.clients:
@@ -240,10 +258,10 @@ def _members(cohort: Cohort, shaken: Handshake, run: str) -> list[Member]:
     return members_of(cohort, KEYS, contents)
 
 
-def members_of(cohort: Cohort, kind: str, contents: Mapping[int, RecordDict]) -> list[Member]:
-    """The public keys of all sites that were asked for them by messages of a kind."""
+def members_of(cohort: Cohort, kind: str, contents: Mapping[int, RecordDict]) -> dict[int, Member]:
+    """The public keys of all sites that were asked for them by messages of a kind, by node."""
     answers = cohort.ask(kind, contents)
-    return [_member(answer, cohort.clients[node]) for node, answer in answers.items()]
+    return {node: _member(answer, cohort.clients[node]) for node, answer in answers.items()}
 
 
 def _member(answer: RecordDict, client: str) -> Member:

@@ -185,6 +185,7 @@ _CONSENSUS = (
     "variables",
     "min-sites",
     "min-judges",
+    "min-alike",
     "look-ahead",
     "max-treewidth",
 )

@@ -27,7 +27,7 @@ def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report:
     on columns that are constant within every site, on sites that are two groups or far from the
     consensus, on row weights that broke a limit, on families of more parameters than all rows pay
-    for, and on families too large to be counted."""
+    for, on columns that no site answered for together, and on families too large to be counted."""
     said: list[str] = []
     if isinstance(result, FederationResult):
         said += [
@@ -37,9 +37,22 @@ def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
             *_on_rungs(result),
             *_on_unpaid(result),
         ]
+    else:
+        said += _on_unknown(result)
     if result.choice is not None:
         said += _on_families(result.choice, result.schema)
     return tuple(said)
+
+
+def _on_unknown(result: SecureResult) -> list[str]:
+    unknown = result.unknown
+    if not unknown:
+        return []
+    pairs = list_some([f"{a} and {b}" for a, b in unknown], SHOWN, quoted=False)
+    return [
+        f"{count_of(len(unknown), 'pair')} of columns are not known, since no site answered for "
+        f"both under masks: {pairs}; that the consensus does not join them says nothing"
+    ]
 
 
 def _on_divided(result: FederationResult) -> list[str]:

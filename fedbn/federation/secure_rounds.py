@@ -8,10 +8,13 @@ What the server learns is the same in every run, and said in every report: `stat
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
+
+import numpy as np
 
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.consensus.pooling import Robust, poolings_of
@@ -26,16 +29,18 @@ from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.treewidth import dag_treewidth
+from fedbn.secure.columns import Columns, blocks_of
 from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_votes
 from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus
 from fedbn.secure.session import Member, Terms
-from fedbn.wording import count_of
+from fedbn.wording import count_of, list_some
 
 __all__ = [
     "SecureResult",
     "SumCost",
     "VotedConsensus",
+    "answered_columns",
     "count_requests",
     "result_of",
     "search_of",
@@ -95,6 +100,7 @@ class SecureResult:
     cost : of the sums.
     choice : what counts of families said, where they were asked for.
     families : how many families were counted in all.
+    answered : where sites have different columns, those that each of `clients` answered for.
     """
 
     schema: Schema
@@ -108,6 +114,35 @@ class SecureResult:
     cost: SumCost
     choice: CountedChoice | None = None
     families: int = 0
+    answered: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def unknown(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of columns, sorted, that no site answered for together."""
+        if self.votes.seen is None:
+            return ()
+        apart, names = np.triu(self.votes.seen == 0, k=1), self.votes.names
+        return tuple((names[a], names[b]) for a, b in np.argwhere(apart))
+
+
+def answered_columns(
+    columns: Mapping[str, Sequence[str]], schema: Schema, run: ServerRun
+) -> dict[str, tuple[int, ...]]:
+    """Client -> the columns that it answers for, by their numbers; empty where all have all.
+
+    columns : client -> the names of those that it has.
+
+    Raises
+    ------
+    ConfigError : there are too few clients for a block.
+    """
+    settings = run.consensus
+    if settings.variables == "same":
+        return {}
+    place = {name: v for v, name in enumerate(schema.names)}
+    own = {client: frozenset(place[name] for name in has) for client, has in columns.items()}
+    blocks = blocks_of(own, settings.min_alike)
+    return {client: tuple(sorted(shared)) for client, shared in blocks.items()}
 
 
 def count_requests(run: ServerRun) -> int:
@@ -124,9 +159,19 @@ def count_requests(run: ServerRun) -> int:
     return (choose != "smhd") + climb + (run.rounds.parameters == "federated")
 
 
-def terms_of(name: str, schema: Schema, run: ServerRun, members: Sequence[Member]) -> Terms:
-    """The terms of the run of this name with these members."""
+def terms_of(
+    name: str,
+    schema: Schema,
+    run: ServerRun,
+    members: Sequence[Member],
+    answered: Mapping[Member, tuple[int, ...]] | None = None,
+) -> Terms:
+    """The terms of the run of this name with these members.
+
+    answered : of each member the columns that it answers for, where they have different ones.
+    """
     settings = run.consensus
+    ranked = tuple(sorted(members, key=lambda member: (member.name, member.public)))
     return Terms(
         run=name,
         schema=schema.hash,
@@ -135,9 +180,11 @@ def terms_of(name: str, schema: Schema, run: ServerRun, members: Sequence[Member
         k_max=settings.k_max,
         quorum=settings.vote_quorum,
         poolings=poolings_of(cast(Robust, settings.robust)),
-        members=tuple(sorted(members, key=lambda member: (member.name, member.public))),
+        members=ranked,
         counts=count_requests(run),
         known=settings.known is not None and settings.aggregation == "secure-sums",
+        columns=tuple(answered[member] for member in ranked) if answered else (),
+        min_judges=settings.min_judges,
     )
 
 
@@ -146,15 +193,16 @@ def units_of(run: ServerRun) -> int:
     return UNITS_PER_CLIENT if run.learner.sends_several else 1
 
 
-def search_of(schema: Schema, clients: int, run: ServerRun) -> Search:
+def search_of(schema: Schema, terms: Terms, run: ServerRun) -> Search:
     """The questions of a run: yields requests, is sent sums, ends with what they say. The budget
     `consensus-seconds` is in CPU seconds here: waiting for sites does not count.
 
     Raises ConfigError where a setting does not fit the number of clients.
     """
-    settings, units = run.consensus, units_of(run)
+    settings, units, clients = run.consensus, units_of(run), len(terms.members)
+    columns = Columns.of(terms.columns, schema.n, terms.min_judges) if terms.columns else None
     if settings.aggregation == "moral-votes":
-        return secure_votes(schema.names, clients, units)
+        return secure_votes(schema.names, clients, units, columns)
     end = None if settings.seconds is None else time.process_time() + settings.seconds
     return secure_path(
         schema.names,
@@ -166,6 +214,7 @@ def search_of(schema: Schema, clients: int, run: ServerRun) -> Search:
         reading=cast(Reading, settings.reading if settings.choose == "smhd" else "best"),
         robust=cast(Robust, settings.robust),
         knowledge=settings.known,
+        columns=columns,
         stop=lambda: end is not None and time.process_time() > end,
     )
 
@@ -198,6 +247,7 @@ def result_of(
         consensus=consensus,
         signed=all(member.signature for member in terms.members),
         cost=cost,
+        answered=tuple(tuple(schema.names[v] for v in own) for own in terms.columns),
     )
 
 
@@ -209,7 +259,7 @@ def voted_consensus(
     start = DAG.empty(votes.names)
     if knowledge is not None:
         start = knowledge.with_required(start)
-    dag = descend_by_votes(start, votes.moral, votes.total, knowledge, max_treewidth)
+    dag = descend_by_votes(start, votes.moral, votes.possible, knowledge, max_treewidth)
     if max_treewidth is not None and dag_treewidth(dag) > max_treewidth:
         raise ConfigError(
             f"the required edges alone have a treewidth of {dag_treewidth(dag)}, above "
@@ -247,6 +297,7 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         + "; ".join(learned)
         + ".",
         *([_words_on_counts(result)] if result.families else []),
+        *([_words_on_columns(result)] if result.answered else []),
         f"A pair with one vote of {sites} is one site's; who knows a site's practice may guess "
         "which.",
         keys,
@@ -254,6 +305,15 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         f"Not hidden from a server with {sites - 1} of the sites: they can take their own parts "
         "away. Not checked: a site that lies. Not hidden: the result. Not claimed: differential "
         "privacy.",
+    )
+
+
+def _words_on_columns(result: SecureResult) -> str:
+    sizes = sorted(Counter(result.answered).values(), reverse=True)
+    told = list_some(list(map(str, sizes)), 10, quoted=False)
+    return (
+        f"Sites have different columns: blocks of {told} sites answered for the same ones each, so "
+        "whatever the sums say of one site they say of each in its block."
     )
 
 

@@ -256,6 +256,13 @@ class ConsensusSettings(Settings):
         "counts choose, no move with fewer judges is made.",
         at_least(1),
     )
+    min_alike: int = setting(
+        3,
+        "Secure sums with variables = union: minimum number of sites that answer for the same "
+        "columns. A site that has others answers only for those that all sites of its block have. "
+        "A site's own min-cohort counts its block.",
+        at_least(1),
+    )
     k_max: int = setting(
         10, "Maximum number of neighbours that one deletion may redirect.", at_least(0)
     )
@@ -369,7 +376,9 @@ class ConsensusSettings(Settings):
                     )
             return
         refused = {
-            f"aggregation = {self.aggregation}": self.aggregation != "open",
+            f"aggregation = {self.aggregation} and choose = {self.choose}": (
+                self.aggregation != "open" and self.choose != "smhd"
+            ),
             f"site-column = {self.site_column}": self.site_column is not None,
             f"groups = {self.groups}": self.groups != "no",
             f"groups-file = {self.groups_file}": self.groups_file is not None,
@@ -378,9 +387,9 @@ class ConsensusSettings(Settings):
         wrong = [words for words, is_so in refused.items() if is_so]
         if wrong:
             raise ConfigError(
-                f"variables = union does not go with {wrong[0]} yet: it needs structures in the "
-                f"open, no site-column, one of the fusions {', '.join(OVER_UNION)}, and no "
-                "groups (docs/different-variables.md says why)"
+                f"variables = union does not go with {wrong[0]} yet: it needs counts in the open, "
+                f"no site-column, one of the fusions {', '.join(OVER_UNION)}, and no groups "
+                "(docs/different-variables.md says why)"
             )
 
 
@@ -530,6 +539,9 @@ class Experiment(Settings):
             "discretise (give cuts)": bool(self.tables.discretise),
             f"several row weights and choose = {self.consensus.choose}": (
                 len(self.learner.ladder) > 1 and self.consensus.choose != "smhd"
+            ),
+            f"aggregation = {self.consensus.aggregation} and parameters = federated": (
+                self.consensus.aggregation != "open" and self.rounds.parameters == "federated"
             ),
         }
         wrong = [words for words, is_so in refused.items() if is_so]

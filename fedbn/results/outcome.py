@@ -202,8 +202,11 @@ class Outcome:
         """[n, n], symmetric: of the inputs that have both variables the weighted share that joins
         them; 0 where no input has both."""
         if self.votes is not None:
-            joined: NDArray[np.float64] = (self.votes.arcs + self.votes.arcs.T) / self.votes.total
-            return joined
+            joined, of = (self.votes.arcs + self.votes.arcs.T).astype(float), self.votes.possible
+            shares: NDArray[np.float64] = np.divide(
+                joined, of, out=np.zeros_like(joined), where=of > 0
+            )
+            return shares
         votes = np.zeros((self.consensus.dag.n,) * 2)
         possible = np.zeros_like(votes)
         for client, dags, row in zip(self.clients, self.placed, self.seen, strict=True):

@@ -36,8 +36,11 @@ def outcome_of_sums(result: SecureResult, gold: DAG | None = None) -> Outcome | 
 
 def sums_content(result: SecureResult) -> dict[str, Any]:
     """What the sums were, for JSON."""
+    columns = dict(zip(result.clients, map(list, result.answered), strict=False))
+    different = {"columns": columns, "never_together": list(map(list, result.unknown))}
     return {
         "sites": list(result.clients),
+        **(different if columns else {}),
         "signed": result.signed,
         "quorum": 1 if result.path is None else result.path.quorum,
         "cost": asdict(result.cost),

@@ -16,6 +16,7 @@ from fedbn.arrays import Bits, Ints
 from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import stacked_bits
 from fedbn.graphs.dag import DAG
+from fedbn.secure.columns import Columns
 from fedbn.secure.pattern import after, operators_of, pattern_of, set_bits
 from fedbn.secure.requests import (
     CutPath,
@@ -40,13 +41,26 @@ UNCLIPPED = 2**31
 
 
 class OwnInputs(NamedTuple):
-    """The parents in each of a site's DAGs, bits [k, n, W], and their weights, int64 [k]."""
+    """What a site answers from.
+
+    pa, weights : the parents in each of its DAGs, bits [k, n, W], and their weights, int64 [k].
+    columns, site : where sites have different ones, those of all and its own place; what it does
+        not answer for is isolated in its DAGs.
+    """
 
     pa: Bits
     weights: Ints
+    columns: Columns | None = None
+    site: int = 0
 
 
-def answer(request: SumRequest, dags: Sequence[DAG], weights: Sequence[int]) -> Ints:
+def answer(
+    request: SumRequest,
+    dags: Sequence[DAG],
+    weights: Sequence[int],
+    columns: Columns | None = None,
+    site: int = 0,
+) -> Ints:
     """The vector that this site adds to the sum.
 
     Parameters
@@ -54,6 +68,7 @@ def answer(request: SumRequest, dags: Sequence[DAG], weights: Sequence[int]) -> 
     request : what is asked; one that `guard.require_allowed` let pass.
     dags : the site's own, all over the agreed names in name order.
     weights : a positive whole number for each; of every site the same sum.
+    columns, site : where sites answer for different columns, which; and the place of this site.
 
     Returns
     -------
@@ -68,7 +83,7 @@ def answer(request: SumRequest, dags: Sequence[DAG], weights: Sequence[int]) -> 
     if not dags or len(dags) != len(weights) or min(weights) < 1:
         raise ConfigError(f"a site needs DAGs and positive weights, got {len(dags)}, {weights}")
     pa, _ = stacked_bits(np.stack([dag.adjacency for dag in dags]))
-    own = OwnInputs(pa, np.array(weights, dtype=np.int64))
+    own = OwnInputs(pa, np.array(weights, dtype=np.int64), columns, site)
     return np.concatenate([np.empty(0, np.int64), *_parts(request, own)])
 
 
@@ -79,9 +94,14 @@ def _parts(request: object, own: OwnInputs) -> Iterator[Ints]:
 
 @_parts.register
 def _costs(request: OrderRequest, own: OwnInputs) -> Iterator[Ints]:
-    """For every state and along its chain: the summed costs of the nodes left, by index."""
+    """For every state and along its chain: the summed costs of the nodes left, by index; of a node
+    that the site does not answer for 0."""
     from fedbn._core.secure import cost_sums
 
+    if own.columns is None:
+        answered = np.ones(own.pa.shape[1], np.int64)
+    else:
+        answered = own.columns.has[own.site].astype(np.int64)
     pruned = _prune_along(request.paths, [(s.path, s.deletions) for s in request.states], own)
     for state in request.states:
         pa = pruned[state.path, state.deletions]
@@ -91,7 +111,7 @@ def _costs(request: OrderRequest, own: OwnInputs) -> Iterator[Ints]:
         for level, costs in enumerate(cost_sums(pa, own.weights, taken, chain)):
             if level > 0:
                 left[chain[level - 1]] = False
-            yield costs[left]
+            yield (costs * answered)[left]
 
 
 @_parts.register
@@ -131,12 +151,15 @@ def _cuts_along(path: CutPath, p: Bits, k_max: int, own: OwnInputs) -> Iterator[
             p, _ = after(p, path.chain[level - 1], k_max)
             _prune(pruned, path.chain[level - 1], own)
         asked = operators_of(p, k_max)
-        yield pruned.cut_sums(own.weights, asked.xy, asked.given, largest)
+        cuts = pruned.cut_sums(own.weights, asked.xy, asked.given, largest)
+        if own.columns is not None:
+            cuts[~own.columns.is_judge(own.site, asked.xy, asked.given)] = 0
+        yield cuts
 
 
 @_parts.register
 def _votes(request: VoteRequest, own: OwnInputs) -> Iterator[Ints]:
-    yield own_votes(asked_pairs(request, own.pa.shape[1]), *own)
+    yield own_votes(asked_pairs(request, own.pa.shape[1]), own.pa, own.weights)
 
 
 def _prune(pruned: Pruned, deletion: Deletion, own: OwnInputs) -> None:

@@ -4,7 +4,8 @@
 
 The same sums over a cohort and over the same cohort without one member differ by that member's part
 exactly. So the file says with whom the site may not take part any more (`session.require_cohort`).
-It counts for all tables whose file it is.
+It counts for all tables whose file it is. Where sites have different columns the cohort are those
+that answer for the same ones.
 """
 
 from __future__ import annotations
@@ -71,12 +72,12 @@ def enter_cohort(
     PolicyError : as `require_cohort`; nothing is written.
     ResultsError : the file cannot be read or written.
     """
-    names = frozenset(member.name for member in terms.members)
     try:
         with open_locked(path, private=False) as file:
             earlier = read_cohorts(path)
             known = [cohort for _, cohort in earlier]
             require_cohort(terms, own_key, min_cohort=min_cohort, peers=peers, earlier=known)
+            names = frozenset(member.name for member in terms.block_of(own_key))
             if (terms.run, names) in earlier:
                 return
             entry = {

@@ -36,9 +36,9 @@ def require_costs(sums: Ints, n: int, total: int) -> None:
     _require_within("costs of an order", sums, -total, total * (n * n // 4 + 2 * n))
 
 
-def require_cuts(sums: Ints, n: int, total: int, *, clip: bool) -> None:
-    """Raise MessageError unless all are minimum cuts: a node has n - 1 neighbours at most, and a
-    clipped cut is 0 or 1."""
+def require_cuts(sums: Ints, n: int, total: int | Ints, *, clip: bool) -> None:
+    """Raise MessageError unless all are minimum cuts in inputs of the weight `total`, one for all
+    or one for each: a node has n - 1 neighbours at most, and a clipped cut is 0 or 1."""
     _require_within("minimum cuts", sums, 0, total * (1 if clip else n - 1))
 
 
@@ -47,8 +47,11 @@ def require_arcs(sums: Ints, sites: int) -> None:
     _require_within("sites with an arc", sums, 0, sites)
 
 
-def require_votes(moral: Ints, classes: Ints, total: int) -> None:
-    """Raise MessageError unless these can be votes of inputs of the weight `total`.
+def require_votes(
+    moral: Ints, classes: Ints, total: int | Ints, of_classes: int | Ints | None = None
+) -> None:
+    """Raise MessageError unless these can be votes of inputs of the weight `total`: one for all
+    pairs, or one for each, and then `of_classes` for those of `classes`.
 
     Parameters
     ----------
@@ -58,7 +61,8 @@ def require_votes(moral: Ints, classes: Ints, total: int) -> None:
     """
     _require_within("votes on moral edges", moral, 0, total)
     edge, forward, back, reversible, arc = classes
-    _require_within("votes on arcs", np.concatenate([forward, back, reversible]), 0, total)
+    for of_arcs in (forward, back, reversible):
+        _require_within("votes on arcs", of_arcs, 0, total if of_classes is None else of_classes)
     joined = forward + back + reversible
     holds = (joined <= edge) & (forward <= arc) & (arc <= forward + reversible)
     if not holds.all():
@@ -119,10 +123,14 @@ def require_own_scores(own: Ints, counts: FamilyCounts, ess: float) -> None:
             )
 
 
-def _require_within(what: str, sums: Ints, least: int, most: int) -> None:
-    wrong = sums[(sums < least) | (sums > most)]
+def _require_within(what: str, sums: Ints, least: int, most: int | Ints) -> None:
+    wrong = np.flatnonzero((sums < least) | (sums > most))
     if wrong.size:
-        raise MessageError(_words(what, f"must lie between {least} and {most}, not be {wrong[0]}"))
+        first = wrong[0]
+        bound = np.broadcast_to(most, sums.shape)[first]
+        raise MessageError(
+            _words(what, f"must lie between {least} and {bound}, not be {sums[first]}")
+        )
 
 
 def _words(what: str, otherwise: str) -> str:

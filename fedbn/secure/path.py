@@ -42,6 +42,7 @@ from fedbn.fusion.union import precedence_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.secure.chains import MAX_CHAIN
+from fedbn.secure.columns import Columns
 from fedbn.secure.honest_sums import require_arcs, require_costs, require_cuts
 from fedbn.secure.pattern import pattern_of
 from fedbn.secure.requests import (
@@ -139,6 +140,7 @@ def secure_path(
     robust: Robust = "best",
     stop: Callable[[], bool] = _never,
     knowledge: Knowledge | None = None,
+    columns: Columns | None = None,
 ) -> SecureSums:
     """Ask for sums until the path is known; a generator that is sent int64 vectors.
 
@@ -154,6 +156,8 @@ def secure_path(
     robust : "mean", "clip", or "best" of both; a median is no sum.
     stop : asked before every round of cuts; when it says yes, the path ends there.
     knowledge : what G+ and every state keep; the sites are not asked for more than without.
+    columns : for which of the variables each site answers, where they have different ones. A sum is
+        then a mean over those that do (docs/different-variables.md).
 
     Raises
     ------
@@ -180,12 +184,14 @@ def secure_path(
     n, total = len(names), clients * units
     tally = _Tally(total)
     start: tuple[Deletions, ...] = ((),)
-    rules = _Rules(tuple(names), look_ahead, clients, quorum, knowledge)
+    rules = _Rules(tuple(names), look_ahead, clients, quorum, knowledge, columns)
     ((order, union),) = yield from _fusions(start, [(0, 0)], None, rules, tally)
     arcs = tuple((int(a), int(b)) for a, b in np.argwhere(union))
     known = None if knowledge is None else knowledge.bits(names)
     p = pattern_of(arcs, n)
-    searches = [DeletionSearch(p, k_max, word == "clip", known) for word in poolings]
+    searches = [
+        DeletionSearch(p, k_max, word == "clip", known, units, columns) for word in poolings
+    ]
     yield from _deletions(arcs, k_max, searches, look_ahead, stop, tally)
     branches = [
         SecureBranch(
@@ -193,7 +199,7 @@ def secure_path(
             order=tuple(names[v] for v in order),
             union=DAG(tuple(names), union),
             k_max=k_max,
-            steps=_steps(search, names, total),
+            steps=_steps(search, names, search.scale(total)),
             status=_status(search),
             pooling=pooling,
             fusions=None,
@@ -210,17 +216,21 @@ def secure_path(
         ]
     is_imap = quorum == 1 and knowledge is None
     request = VoteRequest(arcs if is_imap else None, classes=True)
-    votes = yield from _vote(request, names, tally)
+    votes = yield from _vote(request, names, tally, _seen(columns, units))
     return SecurePath(tuple(branches), votes, clients, quorum, tally.rounds, tally.integers)
 
 
 def secure_votes(
-    names: Sequence[str], clients: int, units: int
+    names: Sequence[str], clients: int, units: int, columns: Columns | None = None
 ) -> Generator[SumRequest, Ints, Votes]:
     """Ask for the moral votes alone: one round."""
     _check(names, clients, units, 0, 0, 1, ())
     request = VoteRequest(None, classes=False)
-    return (yield from _vote(request, names, _Tally(clients * units)))
+    return (yield from _vote(request, names, _Tally(clients * units), _seen(columns, units)))
+
+
+def _seen(columns: Columns | None, units: int) -> Ints | None:
+    return None if columns is None else columns.seeing * units
 
 
 def _check(
@@ -286,13 +296,16 @@ def _unions(
     sums = yield from tally.ask(UnionRequest(paths, asked), len(asked) * pairs)
     if rules.quorum > 1:
         require_arcs(sums, rules.clients)
+    needed = np.full((n, n), rules.quorum)
+    if rules.columns is not None:
+        needed = np.minimum(needed, np.maximum(rules.columns.seeing, 1))
     first, second = np.triu_indices(n, k=1)
     unions = []
     for order, part in zip(orders, sums.reshape(len(asked), pairs), strict=True):
         adjacency = np.zeros((n, n), np.bool_)
         sigma = np.array(order)
         adjacency[sigma[first], sigma[second]] = (
-            part != 0 if rules.quorum == 1 else part >= rules.quorum
+            part != 0 if rules.quorum == 1 else part >= needed[sigma[first], sigma[second]]
         )
         unions.append(adjacency)
     return unions
@@ -306,6 +319,7 @@ class _Rules(NamedTuple):
     clients: int
     quorum: int
     knowledge: Knowledge | None
+    columns: Columns | None
 
 
 def _fusions(
@@ -321,7 +335,8 @@ def _fusions(
     n = len(rules.names)
     bound = None if rules.knowledge is None else _bound(rules.knowledge, rules.names)
     after = None if bound is None else bound.after
-    searches = [OrderSearch(n, guess, after) for _ in states]
+    having = None if rules.columns is None else rules.columns.having
+    searches = [OrderSearch(n, guess, after, having) for _ in states]
     orders = yield from _orders(paths, states, searches, rules.look_ahead, tally)
     unions = yield from _unions(paths, states, orders, rules, tally)
     if bound is not None:
@@ -363,7 +378,8 @@ def _deletions(
         length = sum(search.length for search in searches)
         sums = yield from tally.ask(CutRequest(union, k_max, asked), length)
         for search in searches:
-            require_cuts(sums[: search.length], search.n, tally.total, clip=search.clip)
+            of = search.weights(tally.total)
+            require_cuts(sums[: search.length], search.n, of, clip=search.clip)
             sums = search.hear(sums)
 
 
@@ -404,11 +420,11 @@ def _refusions(
 
 
 def _vote(
-    request: VoteRequest, names: Sequence[str], tally: _Tally
+    request: VoteRequest, names: Sequence[str], tally: _Tally, seen: Ints | None
 ) -> Generator[SumRequest, Ints, Votes]:
     pairs = asked_pairs(request, len(names))
     sums = yield from tally.ask(request, pairs.length)
-    return summed_votes(pairs, sums, names, tally.total)
+    return summed_votes(pairs, sums, names, tally.total, seen)
 
 
 def _steps(search: DeletionSearch, names: Sequence[str], total: int) -> tuple[Step, ...]:
@@ -419,6 +435,7 @@ def _steps(search: DeletionSearch, names: Sequence[str], total: int) -> tuple[St
     for deletion, h, psi in search.steps:
         largest = max(largest, psi)
         left_out = np.flatnonzero(unpack(h[None], len(names))[0]).tolist()
+        given = () if search.columns is None else deletion.given
         steps.append(
             Step(
                 x=names[deletion.x],
@@ -426,6 +443,7 @@ def _steps(search: DeletionSearch, names: Sequence[str], total: int) -> tuple[St
                 h=tuple(names[v] for v in left_out),
                 psi=Fraction(psi, total),
                 theta=Fraction(largest, total),
+                given=tuple(names[v] for v in given),
             )
         )
     return tuple(steps)

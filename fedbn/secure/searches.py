@@ -9,6 +9,7 @@ the sums of the state that it is made in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from fedbn.arrays import Bits, Ints
 from fedbn.secure.chains import MAX_CHAIN
+from fedbn.secure.columns import Columns
 from fedbn.secure.pattern import Operators, after, operators_of
 from fedbn.secure.requests import CutPath, Deletion
 
@@ -39,10 +41,17 @@ class OrderSearch:
     """
 
     def __init__(
-        self, n: int, guess: Sequence[int] | None = None, after: Bits | None = None
+        self,
+        n: int,
+        guess: Sequence[int] | None = None,
+        after: Bits | None = None,
+        having: Ints | None = None,
     ) -> None:
-        """guess: an order that this one may be near to. after: row v has what must follow v."""
+        """guess: an order that this one may be near to. after: row v has what must follow v.
+        having: how many sites answer for each node, where these differ: the costs are means."""
         from fedbn.graphs.bits import unpack
+
+        self._shares = None if having is None else _shares(having.tolist())
 
         self._after = None if after is None else unpack(after, n)
         self.taken: list[int] = []
@@ -95,7 +104,11 @@ class OrderSearch:
             costs, sums = sums[: len(left)], sums[len(left) :]
             guess = self.chain[level] if level < len(self.chain) else -1
             if guessed_right:
-                self._costs[left] = costs
+                if self._shares is None:
+                    self._costs[left] = costs
+                else:
+                    self._costs = self._costs.astype(object)
+                    self._costs[left] = self._shares[left] * costs.astype(object)
                 chosen = min(self._able(left), key=lambda v: (self._costs[v], v))
                 self.taken.append(chosen)
                 guessed_right = chosen == guess
@@ -135,15 +148,24 @@ class DeletionSearch:
     ----------
     p : the CPDAG after the deletions.
     clip : whether an input's cut counts at most 1.
+    columns : for which each site answers, where they have different ones; Ψ is a mean over judges.
     steps : the deletions done.
     barred : whether every other deletion breaks the knowledge.
     """
 
     def __init__(
-        self, p: Bits, k_max: int, clip: bool, known: Mapping[str, Bits] | None = None
+        self,
+        p: Bits,
+        k_max: int,
+        clip: bool,
+        known: Mapping[str, Bits] | None = None,
+        units: int = 1,
+        columns: Columns | None = None,
     ) -> None:
-        """known: what is forbidden and required, as bits; a member of P keeps it."""
-        self.p, self.barred, self.clip = p, False, clip
+        """known: what is forbidden and required, as bits; a member of P keeps it. units: the weight
+        of a site."""
+        self.p, self.barred, self.clip, self.columns = p, False, clip, columns
+        self._units = units
         self._bits = known
         required = 0 if known is None else int(np.bitwise_count(known["required"]).sum())
         self._most = _edges(p) - required
@@ -170,6 +192,19 @@ class DeletionSearch:
         """How many sums the open question asks for."""
         return sum(len(operators.xy) for operators in self._levels)
 
+    def scale(self, total: int) -> int:
+        """The number for which a Ψ of 1 stands in `steps`, where all sites weigh `total`."""
+        if self.columns is None:
+            return total
+        return self._units * math.lcm(*range(1, len(self.columns.has) + 1))
+
+    def weights(self, total: int) -> int | Ints:
+        """What the judges of each open question weigh, where all sites weigh `total`."""
+        if self.columns is None:
+            return total
+        parts = [self.columns.judges(o.xy, o.given) for o in self._levels]
+        return np.concatenate([np.empty(0, np.int64), *parts]) * self._units
+
     def ask(self, look_ahead: int) -> CutPath:
         """The next question, with the chain as guessed."""
         chain: list[Deletion] = []
@@ -194,6 +229,7 @@ class DeletionSearch:
         guessed_right, before = True, len(self.steps)
         for level, operators in enumerate(self._levels):
             cuts, sums = sums[: len(operators.xy)], sums[len(operators.xy) :]
+            cuts = self._means(operators, cuts)
             if guessed_right and not self.done:
                 self._note(operators, cuts)
                 chosen = self._delete(operators, cuts)
@@ -204,8 +240,20 @@ class DeletionSearch:
             known = [self._known.get(key) for key in operators.labels()]
             if None in known:
                 break
-            self._delete(operators, np.array(known, dtype=np.int64))
+            exact = np.int64 if self.columns is None else object
+            self._delete(operators, np.array(known, dtype=exact))
         return sums
+
+    def _means(self, operators: Operators, cuts: Ints) -> Ints:
+        """Sums over the judges as means, exact integers in the unit of `scale`; where nobody judges
+        a number above all means."""
+        if self.columns is None:
+            return cuts
+        judges = self.columns.judges(operators.xy, operators.given).tolist()
+        whole = math.lcm(*range(1, len(self.columns.has) + 1))
+        nobody = whole * self._units * self.n
+        pairs = zip(cuts.tolist(), judges, strict=True)
+        return np.array([c * whole // j if j else nobody for c, j in pairs], dtype=object)
 
     def _note(self, operators: Operators, cuts: Ints) -> None:
         pairs = operators.xy.tolist()
@@ -217,6 +265,8 @@ class DeletionSearch:
         they are sorted; None where there is none."""
         for best in np.argsort(cuts, kind="stable").tolist():
             deletion = operators.deletion(best)
+            if self._has_no_judge(deletion):
+                continue
             made, h = after(self.p, deletion, self._k_max)
             if not self._keeps(made):
                 continue
@@ -227,6 +277,10 @@ class DeletionSearch:
             return deletion
         self.barred = True
         return None
+
+    def _has_no_judge(self, deletion: Deletion) -> bool:
+        """Whether no site answers for both ends: then the edge is known, and stays."""
+        return self.columns is not None and not self.columns.seeing[deletion.x, deletion.y]
 
     def _keeps(self, p: Bits) -> bool:
         """Whether a member of a class keeps the knowledge."""
@@ -241,6 +295,13 @@ class DeletionSearch:
             self._heard.get(key, self._heard.get(frozenset(pair), float("inf")))
             for key, pair in zip(operators.labels(), pairs, strict=True)
         ]
+
+
+def _shares(having: Sequence[int]) -> Ints:
+    """For each node a factor that makes sums over the sites that have it comparable as means, as
+    exact integers; 0 where no site has it."""
+    whole = math.lcm(*(count for count in having if count))
+    return np.array([whole // count if count else 0 for count in having], dtype=object)
 
 
 def _edges(p: Bits) -> int:

@@ -40,7 +40,7 @@ def secure_consensus(
             states,
             path.votes,
             wanted,
-            compare_votes=reading == "best",
+            compare_votes=reading == "best" and path.votes.seen is None,
             max_treewidth=max_treewidth,
         )
 

@@ -71,6 +71,9 @@ class Terms:
     members : the cohort, sorted by name and key.
     counts : how often counts of families may be asked for, after the votes.
     known : whether knowledge is kept: then G+ is no I-map, and votes are on all pairs.
+    columns : where sites have different ones, those that each member answers for, by their numbers
+        in the schema, ascending; else empty.
+    min_judges : see `fedbn.consensus.mcbnc`.
     """
 
     run: str
@@ -83,6 +86,8 @@ class Terms:
     members: tuple[Member, ...]
     counts: int = 0
     known: bool = False
+    columns: tuple[tuple[int, ...], ...] = ()
+    min_judges: int = 1
 
     @property
     def session(self) -> bytes:
@@ -93,6 +98,21 @@ class Terms:
     def roster(self) -> tuple[bytes, ...]:
         """The public keys, in the order of the members."""
         return tuple(bytes.fromhex(member.public) for member in self.members)
+
+    def place_of(self, public: bytes) -> int:
+        """The place of the member with this key; raises PolicyError where there is none."""
+        if public not in self.roster:
+            raise PolicyError("cohort", "this site's own key is not in the roster")
+        return self.roster.index(public)
+
+    def block_of(self, public: bytes) -> tuple[Member, ...]:
+        """The members that answer for the same columns as the one with this key."""
+        place = self.place_of(public)
+        if not self.columns:
+            return self.members
+        own = self.columns[place]
+        pairs = zip(self.members, self.columns, strict=True)
+        return tuple(member for member, columns in pairs if columns == own)
 
     def to_text(self) -> str:
         """The terms as canonical JSON."""
@@ -106,6 +126,10 @@ class Terms:
             ranked = sorted(terms.members, key=lambda member: (member.name, member.public))
             whole = terms.to_text() == text and list(terms.members) == ranked
             whole = whole and all(len(key) == 32 for key in terms.roster)
+            whole = whole and len(terms.columns) in (0, len(terms.members))
+            whole = whole and all(
+                list(own) == sorted({v for v in own if v >= 0}) for own in terms.columns
+            )
         except ValueError as error:
             raise MessageError(f"the terms of secure sums must be well formed: {error!r}") from None
         if not whole or terms.aggregation not in (*AGGREGATIONS[1:], CUT_POINTS):
@@ -169,6 +193,9 @@ def require_cohort(
 ) -> None:
     """Let a site take part only with the others that it wants.
 
+    Where sites have different columns its cohort are those that answer for the same ones: no sum is
+    of a part of these (`fedbn.secure.columns`).
+
     Parameters
     ----------
     terms : as the server told them.
@@ -183,12 +210,12 @@ def require_cohort(
         "cohort-changed": an earlier cohort differs by fewer than `min_cohort` members, but not by
         none, so that the difference of two sums is the sum over those few.
     """
-    if own_key not in terms.roster:
-        raise PolicyError("cohort", "this site's own key is not in the roster")
-    names = [member.name for member in terms.members]
+    names = [member.name for member in terms.block_of(own_key)]
     if len(set(names)) < max(len(names), min_cohort):
+        alike = " with these columns" if terms.columns else ""
         raise PolicyError(
-            "min-cohort", f"{count_of(len(set(names)), 'site')}, at least {min_cohort} wanted"
+            "min-cohort",
+            f"{count_of(len(set(names)), 'site')}{alike}, at least {min_cohort} wanted",
         )
     if peers is not None:
         _require_peers(terms, own_key, peers)

@@ -7,14 +7,16 @@ reply      hear a request; the masked vector that leaves
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import MessageError, PolicyError
+from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.fusion.weights import UNITS_PER_CLIENT, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.secure.answers import answer
+from fedbn.secure.columns import Columns
 from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
 from fedbn.secure.requests import CountRequest, UnionRequest
@@ -35,6 +37,7 @@ class Site:
     ----------
     dags : its structures over the agreed names in name order; weights: whole, of the sum `units`.
     key : its key of this run.
+    own : the names of its columns, where sites may have different ones; else empty.
     terms : what the run agreed on; None before it is told.
     asked : what it was asked so far.
     """
@@ -42,28 +45,49 @@ class Site:
     dags: tuple[DAG, ...]
     weights: tuple[int, ...]
     key: Key
+    own: frozenset[str] = frozenset()
     terms: Terms | None = None
     asked: Asked = NOTHING_ASKED
 
+    @property
+    def columns(self) -> Columns | None:
+        """For which columns all sites of the run answer, where they have different ones."""
+        if self.terms is None:
+            return None
+        return Columns.of(self.terms.columns, self.dags[0].n, self.terms.min_judges)
 
-def begin(dags: Sequence[DAG], weights: Sequence[float], key: Key | None = None) -> Site:
-    """A site with its structures; their weights are rounded as in the open run."""
+
+def begin(
+    dags: Sequence[DAG],
+    weights: Sequence[float],
+    key: Key | None = None,
+    own: Iterable[str] = (),
+) -> Site:
+    """A site with its structures; their weights are rounded as in the open run.
+
+    own : the names of its columns, where it may lack agreed ones; these are isolated in the DAGs.
+    """
     (shares,) = integer_weights([weights], [dags])
     kept = [(dag, share) for dag, share in zip(dags, shares, strict=True) if share > 0]
-    own = key or Key.generate()
-    return Site(tuple(dag for dag, _ in kept), tuple(share for _, share in kept), own)
+    found = tuple(dag for dag, _ in kept), tuple(share for _, share in kept)
+    return Site(*found, key or Key.generate(), frozenset(own))
 
 
 def join(site: Site, terms: Terms) -> Site:
     """The site in a run with these terms, which it has looked at (`session.require_cohort`).
 
+    Where it has more columns than those that it is to answer for, it goes on with what its
+    structures say of these: their minimal I-maps over them, under their own orders.
+
     Raises
     ------
     MessageError : its weights do not sum to the units of the terms.
-    PolicyError : "query", the site is in a run with other terms already.
+    PolicyError : "query", the site is in a run with other terms already, or it is to answer for a
+        column that it lacks.
     """
     if site.terms is not None and site.terms != terms:
         raise PolicyError("query", "the terms of a run do not change")
+    site = _of_block(site, terms)
     if terms.units == 1 == len(site.dags):
         return replace(site, terms=terms, weights=(1,))
     if terms.units != UNITS_PER_CLIENT:
@@ -72,6 +96,24 @@ def join(site: Site, terms: Terms) -> Site:
             f"not {terms.units}"
         )
     return replace(site, terms=terms)
+
+
+def _of_block(site: Site, terms: Terms) -> Site:
+    """The site with what its structures say of the columns that the terms give it."""
+    names = site.dags[0].names
+    if bool(terms.columns) != bool(site.own):
+        raise PolicyError("query", "whether sites have different columns is not as it was asked")
+    if not terms.columns:
+        return site
+    if terms.counts:
+        raise PolicyError("counts", "sites with different columns send no counts under masks")
+    asked = terms.columns[terms.place_of(site.key.public)]
+    if not {names[v] if v < len(names) else "" for v in asked} <= site.own:
+        raise PolicyError("query", "this site is to answer for a column that it lacks")
+    if len(asked) == len(site.own):
+        return site
+    some = [names[v] for v in asked]
+    return replace(site, dags=tuple(marginal_imap(dag, some).extend(names) for dag in site.dags))
 
 
 def no_counts(_: CountRequest) -> Ints:
@@ -99,7 +141,8 @@ def reply(site: Site, data: bytes, count: Count = no_counts) -> tuple[Masked, Si
         if isinstance(request, CountRequest):
             values = count(request)
         else:
-            values = answer(request, site.dags, site.weights)
+            place = site.terms.place_of(site.key.public)
+            values = answer(request, site.dags, site.weights, site.columns, place)
     except MessageError as error:
         raise PolicyError("query", str(error)) from None
     digest = request_digest(data)

@@ -68,8 +68,11 @@ def own_votes(pairs: Pairs, pa: Bits, weights: Ints) -> Ints:
     return np.concatenate([moral, compelled[c, d], compelled[d, c], reversible[c, d], arcs])
 
 
-def summed_votes(pairs: Pairs, sums: Ints, names: Sequence[str], total: int) -> Votes:
-    """The summed vectors as votes; `total` is the weight of all sites.
+def summed_votes(
+    pairs: Pairs, sums: Ints, names: Sequence[str], total: int, seen: Ints | None = None
+) -> Votes:
+    """The summed vectors as votes; `total` is the weight of all sites, `seen` int64 [n, n] of those
+    that answer for both variables, where they have different ones.
 
     Raises MessageError where they are no votes of so much weight."""
     n, m = len(names), len(pairs.moral)
@@ -78,9 +81,12 @@ def summed_votes(pairs: Pairs, sums: Ints, names: Sequence[str], total: int) -> 
     (a, b), (c, d) = pairs.moral.T, pairs.classes.T
     moral[a, b] = moral[b, a] = sums[:m]
     told = sums[m:].reshape(4, len(pairs.classes))
-    require_votes(sums[:m], np.vstack([moral[c, d], told]), total)
+    if seen is None:
+        require_votes(sums[:m], np.vstack([moral[c, d], told]), total)
+    else:
+        require_votes(sums[:m], np.vstack([moral[c, d], told]), seen[a, b], seen[c, d])
     forward, back, reversible, arc = told
     classes[0, c, d], classes[0, d, c] = forward, back
     classes[1, c, d] = classes[1, d, c] = reversible
     arcs[c, d], arcs[d, c] = arc, forward + back + reversible - arc
-    return Votes(tuple(names), total, moral, classes, arcs)
+    return Votes(tuple(names), total, moral, classes, arcs, seen)

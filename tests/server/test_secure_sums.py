@@ -133,9 +133,9 @@ def test_the_server_never_holds_a_structure_or_an_unmasked_vector(
     own, vectors, held = [], [], []
     answer, ask = site.answer, server.Cohort.ask
 
-    def watched(request: Any, dags: Any, weights: Any) -> Any:
+    def watched(request: Any, dags: Any, *more: Any) -> Any:
         own.extend(dags)
-        vectors.append(answer(request, dags, weights))
+        vectors.append(answer(request, dags, *more))
         return vectors[-1]
 
     def asked(cohort: Any, category: str, contents: Any) -> Any:

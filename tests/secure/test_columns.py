@@ -1,0 +1,209 @@
+"""Sites that answer for different columns under masks: the same consensus as in the open, blocks of
+a minimum size, and what a site refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.pooling import select_among
+from fedbn.consensus.votes import lower_bound, moral_votes_of
+from fedbn.errors import ConfigError, PolicyError
+from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.minimal_imap import marginal_imap
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.random import random_dag
+from fedbn.secure.answers import answer
+from fedbn.secure.columns import Columns, blocks_of
+from fedbn.secure.path import secure_path, secure_votes
+from fedbn.secure.selection import secure_consensus
+from fedbn.secure.session import Member, Terms, require_cohort
+from fedbn.secure.site import Site, begin, join
+from simulations.benchmarks.secure_sums import masked_run
+from tests.naive_variables import given as as_dags
+from tests.naive_variables import judges, names_of, random_sites
+from tests.secure.test_secure_path import require_equal_choice
+
+NAMES = names_of(5)
+
+
+def driven(search, dags: list[DAG], columns: Columns | None):
+    """The end of a search whose sums are made in the open, of one DAG a site."""
+    try:
+        request = next(search)
+        while True:
+            parts = [answer(request, [dag], [1], columns, i) for i, dag in enumerate(dags)]
+            request = search.send(np.sum(parts, axis=0))
+    except StopIteration as end:
+        return end.value
+
+
+@given(
+    seed=st.integers(0, 100_000),
+    look_ahead=st.sampled_from([0, 3]),
+    least=st.integers(1, 3),
+    quorum=st.integers(1, 2),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_consensus_is_that_of_the_open_run(
+    seed: int, look_ahead: int, least: int, quorum: int
+) -> None:
+    """Whatever columns the sites have: order, G+, every deletion with S, and what is chosen."""
+    rng = np.random.default_rng(seed)
+    n, r = int(rng.integers(2, 6)), int(rng.integers(2, 6))
+    sites = random_sites(rng, n, r, 0.3, 0.5)
+    dags, _ = as_dags(sites, n)
+    columns = Columns.of([site.nodes for site in sites], n, least)
+    whole = [dag.extend(names_of(n)) for dag in dags]
+    search = secure_path(
+        names_of(n), r, 1, look_ahead=look_ahead, columns=columns, quorum=min(quorum, r)
+    )
+    path = driven(search, whole, columns)
+    plain = mcbnc_paths(dags, variables="union", min_judges=least, quorum=min(quorum, r))
+    for branch, other in zip(path.branches, plain, strict=True):
+        assert (branch.order, branch.union) == (other.order, other.union)
+        assert branch.steps == other.steps
+        assert [step.given for step in branch.steps] == [step.given for step in other.steps]
+    if columns is not None:
+        require_equal_choice(secure_consensus(path), select_among(plain))
+    votes = driven(secure_votes(names_of(n), r, 1, columns), whole, columns)
+    merged = merge_inputs(dags, None, "union")
+    assert np.array_equal(votes.moral, moral_votes_of(merged) * int(merged.unit))
+    assert lower_bound(votes) == lower_bound(path.votes)
+
+
+@given(seed=st.integers(0, 100_000), least=st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_judges_are_those_of_the_twin(seed: int, least: int) -> None:
+    rng = np.random.default_rng(seed)
+    sites = random_sites(rng, 5, 6, 0.4, 0.5)
+    columns = Columns.of([site.nodes for site in sites], 5, least)
+    if columns is None:
+        return
+    questions = [
+        (x, y, set(s))
+        for x, y in combinations(range(5), 2)
+        for size in range(4)
+        for s in combinations(sorted(set(range(5)) - {x, y}), size)
+    ]
+    xy = np.array([(x, y) for x, y, _ in questions])
+    bits = np.array([[sum(1 << v for v in s)] for _, _, s in questions], dtype=np.uint64)
+    for number, (x, y, s) in enumerate(questions):
+        wanted = {site.owner for site in judges(sites, x, y, s, least)}
+        found = {i for i in range(6) if columns.is_judge(i, xy, bits)[number]}
+        assert found == wanted
+        assert columns.judges(xy, bits)[number] == len(wanted)
+
+
+@given(
+    columns=st.lists(st.frozensets(st.integers(0, 5)), min_size=2, max_size=9),
+    least=st.integers(1, 4),
+)
+def test_blocks_have_enough_sites_and_only_what_all_of_them_have(
+    columns: list[frozenset[int]], least: int
+) -> None:
+    given_to = {f"s{i}": own for i, own in enumerate(columns)}
+    if len(columns) < least:
+        with pytest.raises(ConfigError, match="min-alike"):
+            blocks_of(given_to, least)
+        return
+    found = blocks_of(given_to, least)
+    assert found == blocks_of(dict(reversed(given_to.items())), least)
+    for site, shared in found.items():
+        assert shared <= given_to[site]
+        assert sum(other == shared for other in found.values()) >= least
+    alike = {own: sum(other == own for other in columns) for own in columns}
+    if min(alike.values()) >= least:
+        assert found == given_to
+
+
+def sites_of(columns: list[tuple[int, ...]]) -> list[Site]:
+    rng = np.random.default_rng(3)
+    truth = random_dag(NAMES, edges=6, rng=rng)
+    found = []
+    for own in columns:
+        some = [NAMES[v] for v in own]
+        dag = marginal_imap(truth, some).extend(NAMES)
+        found.append(begin([dag], [1.0], own=some))
+    return found
+
+
+def terms_of(sites: list[Site], columns: list[tuple[int, ...]]) -> Terms:
+    members = tuple(Member(f"site {i}", site.key.public.hex()) for i, site in enumerate(sites))
+    return Terms(
+        run="1",
+        schema="00" * 32,
+        aggregation="secure-sums",
+        units=1,
+        k_max=10,
+        quorum=1,
+        poolings=("mean", "clip"),
+        members=members,
+        columns=tuple(columns),
+    )
+
+
+HAVE = [(0, 1, 2, 3, 4)] * 2 + [(0, 1, 2), (0, 1, 2, 3)]
+ANSWER = [(0, 1, 2, 3, 4)] * 2 + [(0, 1, 2)] * 2
+
+
+def test_under_masks_a_site_answers_for_the_columns_of_its_block() -> None:
+    """What it has beyond them leaves its structure as a marginal does, and no other way."""
+    sites = sites_of(HAVE)
+    terms = terms_of(sites, ANSWER)
+    assert Terms.from_text(terms.to_text()) == terms
+    joined = [join(site, terms) for site in sites]
+    columns = Columns.of(ANSWER, 5, 1)
+    path, _ = masked_run(secure_path(NAMES, 4, 1, columns=columns), joined)
+    some = [
+        marginal_imap(site.dags[0].restrict([NAMES[v] for v in have]), [NAMES[v] for v in asked])
+        for site, have, asked in zip(sites, HAVE, ANSWER, strict=True)
+    ]
+    plain = mcbnc_paths(some, variables="union")
+    assert [b.steps for b in path.branches] == [other.steps for other in plain]
+    require_equal_choice(secure_consensus(path), select_among(plain))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ([(0, 1, 2, 3, 4)] * 3 + [(0, 1, 2)], "a column that it lacks"),
+        ([(0, 1, 2, 3, 4, 9)] * 4, "a column that it lacks"),
+        ([], "not as it was asked"),
+    ],
+)
+def test_a_site_refuses_terms_that_are_not_its_own(
+    columns: list[tuple[int, ...]], words: str
+) -> None:
+    sites = sites_of(HAVE)
+    with pytest.raises(PolicyError, match=words):
+        join(sites[2], terms_of(sites, columns))
+
+
+def test_the_company_of_a_site_are_those_with_its_columns() -> None:
+    sites = sites_of(HAVE)
+    own = sites[2].key.public
+    terms = terms_of(sites, ANSWER)
+    require_cohort(terms, own, min_cohort=2, peers=None)
+    with pytest.raises(PolicyError, match="2 sites with these columns, at least 3 wanted"):
+        require_cohort(terms, own, min_cohort=3, peers=None)
+    with pytest.raises(PolicyError, match="1 site with these columns"):
+        require_cohort(terms_of(sites, HAVE), own, min_cohort=2, peers=None)
+    before = [frozenset({"site 2", "site 1"})]
+    with pytest.raises(PolicyError, match="an earlier cohort differs by site 1"):
+        require_cohort(terms, own, min_cohort=2, peers=None, earlier=before)
+    whole = [frozenset(f"site {i}" for i in range(4))]
+    require_cohort(terms, own, min_cohort=2, peers=None, earlier=whole)
+
+
+def test_columns_of_the_terms_are_sorted_and_of_all_members() -> None:
+    terms = terms_of(sites_of(HAVE), ANSWER)
+    for wrong in (((1, 0),) * 4, ((0,),), ((-1, 0),) * 4):
+        with pytest.raises(ValueError, match="canonical|well formed"):
+            Terms.from_text(replace(terms, columns=wrong).to_text())
