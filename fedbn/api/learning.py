@@ -49,8 +49,8 @@ class Learned:
     Attributes
     ----------
     dags, weights : the structures, names sorted; most learners give one DAG of weight 1.
-    score : of `dag` on the table, higher is better; None where a learner of several structures
-        filled missing cells, as no complete table was kept.
+    score : of `dag` on the table, higher is better; None where missing cells were filled and there
+        are several structures, or several imputations, as no complete table was kept.
     bound : no DAG scores more than this; None where the learner proves nothing.
     status : the learner's word: "complete", or which limit ended the search.
     certificate : what is proven of `score`, "heuristic" where nothing is.

@@ -513,11 +513,11 @@ class Experiment(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        several = self.learner.max_dags if self.learner.sends_several else 1
+        several = self.learner.max_structures
         max_structures = len(self.learner.ladder) * several
         if max_structures > self.limits.max_dags:
             raise ConfigError(
-                f"max-dags is {self.learner.max_dags} for each of {len(self.learner.ladder)} row "
+                f"a site may have {several} structures for each of {len(self.learner.ladder)} row "
                 f"weights, but replies of more than {self.limits.max_dags} structures are "
                 "refused: raise max-dags-per-reply, too"
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -64,7 +64,8 @@ def learn(
     Parameters
     ----------
     dataset : the table; its kind must suit the score. Missing cells are filled first
-        (`fedbn.learners.completion`).
+        (`fedbn.learners.completion`), as often as the settings have `imputations`: of several
+        tables completed so, all have the same weight, and nothing is proven of a score.
     settings : which learner, which score, which limits.
     rng : for learners that are random.
     start : where the search starts, over the same names; None for the empty graph.
@@ -75,17 +76,36 @@ def learn(
         learner has no use for a setting that is given.
     """
     learner = learner_for(settings)
-    return _measure(
-        lambda: learner.run(_without_gaps(dataset, settings, rng, start), settings, rng, start)
-    )
+
+    def run() -> Found:
+        tables = _without_gaps(dataset, settings, rng, start)
+        return _of_all([learner.run(table, settings, rng, start) for table in tables], settings)
+
+    return _measure(run)
+
+
+def _of_all(found: Sequence[Found], settings: LearnerSettings) -> Found:
+    """What was found in several tables as one, all of them with the same weight; equal structures
+    are one, and the heaviest are kept."""
+    if len(found) == 1:
+        return found[0]
+    weights: dict[DAG, float] = {}
+    for each in found:
+        for dag, weight in zip(each.dags, each.weights, strict=True):
+            share = weight / sum(each.weights) / len(found)
+            weights[dag] = weights.get(dag, 0.0) + share
+    kept = sorted(weights, key=lambda dag: (-weights[dag], dag.edges))[: settings.max_structures]
+    met = frozenset(limit for each in found for limit in each.met)
+    return Found(tuple(kept), tuple(weights[dag] for dag in kept), None, met)
 
 
 def _without_gaps(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
-) -> Dataset:
-    """The table, its missing cells filled by structural EM with this learner."""
+) -> list[Dataset]:
+    """The table, or as many as are wanted, with its missing cells filled by structural EM with this
+    learner."""
     if dataset.gone is None:
-        return dataset
+        return [dataset]
     from fedbn.learners.completion import complete
 
     learner = learner_for(settings)
@@ -99,7 +119,7 @@ def _without_gaps(
         found = learner.run(table, settings, rng, start)
         return found.dags[int(np.argmax(found.weights))]
 
-    return complete(dataset, best, rng)
+    return [complete(dataset, best, rng) for _ in range(settings.imputations)]
 
 
 def learn_ladder(
@@ -116,16 +136,18 @@ def learn_ladder(
     `learn` raises.
     """
     rungs = [replace(settings, row_weight=k) for k in settings.ladder]
-    dataset = _without_gaps(dataset, rungs[0], rng, start)
-    search = learner_for(settings).search
-    if search is None:
-        return tuple(learn(dataset, rung, rng, start) for rung in rungs)
-    scores: list[TabulatedScore] = []
+    tables = _without_gaps(dataset, rungs[0], rng, start)
+    learner = learner_for(settings)
+    search = learner.search
+    scores: list[tuple[TabulatedScore, ...]] = []
 
     def climb(place: int) -> Found:
+        rung = rungs[place]
+        if search is None:
+            return _of_all([learner.run(table, rung, rng, start) for table in tables], rung)
         if not scores:
-            scores.extend(scores_of(dataset, settings))
-        return search(scores[place], rungs[place], rng, start)
+            scores.extend(scores_of(table, settings) for table in tables)
+        return _of_all([search(of[place], rung, rng, start) for of in scores], rung)
 
     return tuple(_measure(partial(climb, place)) for place in range(len(rungs)))
 

@@ -114,6 +114,12 @@ class LearnerSettings(Settings):
         at_least(1),
         local=True,
     )
+    imputations: int = setting(
+        1,
+        "Number of tables that a table with imputed cells is completed to, independently of each "
+        "other. The site learns from each of them, and sends what it finds with equal weights.",
+        at_least(1),
+    )
     knowledge: str | None = setting(
         None,
         "A .json or .toml file with required edges, forbidden edges and tiers. Sites and consensus "
@@ -208,7 +214,12 @@ class LearnerSettings(Settings):
     @property
     def sends_several(self) -> bool:
         """Whether a site may have more than one structure of one row weight."""
-        return self.learner in ("credible", "bootstrap")
+        return self.max_structures > 1
+
+    @property
+    def max_structures(self) -> int:
+        """The maximum number of structures of one row weight that a site may have."""
+        return self.max_dags if self.learner in ("credible", "bootstrap") else self.imputations
 
     @property
     def single_row_weight(self) -> float:

@@ -123,10 +123,11 @@ def learn_and_report(
         print(_text(dag, as_class), end="")
     if not quiet:
         status = "" if learned.status == "complete" else f" ({learned.status})"
+        told = "" if score is None else f"{settings.score} {readable(score)}, "
         typer.echo(
             f"{count_of(dataset.n_rows, 'row')}, {count_of(dag.n, 'column')}, "
             f"{count_of(dag.n_edges, 'edge')}, "
-            f"{settings.score} {readable(score)}, search {learned.seconds:.2f} s of "
+            f"{told}search {learned.seconds:.2f} s of "
             f"{time.monotonic() - started:.2f} s in all{status}",
             err=True,
         )
@@ -144,7 +145,9 @@ def _write(dag: DAG, out: Path, as_class: bool) -> None:
         write_structure(dag, out)
 
 
-def _content(dag: DAG, score: float, learned: LearnedStructures, ready: float) -> dict[str, Any]:
+def _content(
+    dag: DAG, score: float | None, learned: LearnedStructures, ready: float
+) -> dict[str, Any]:
     """What --json prints; `ready` are the CPU seconds before learning began."""
     content = {
         "nodes": list(dag.names),
@@ -173,8 +176,11 @@ def _require_open_options(
 
 def _score_of(
     dag: DAG, learned: LearnedStructures, dataset: Dataset, settings: LearnerSettings
-) -> float:
-    """The score of the structure that is shown, which of several need not be the learner's own."""
+) -> float | None:
+    """The score of the structure that is shown, which of several need not be the learner's own;
+    None where several came of imputed cells, as no completed table is kept."""
     if learned.score is not None and len(learned.dags) == 1:
         return learned.score
+    if dataset.gone is not None:
+        return None
     return total_score(local_score_of(settings.score, dataset, ess=settings.ess), dag)

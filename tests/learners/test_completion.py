@@ -133,6 +133,23 @@ def test_every_rung_of_a_ladder_learns_from_one_table() -> None:
     assert first.dags[0].edges == edges(table)
 
 
+@pytest.mark.parametrize("row_weight", [1.0, "ladder"])
+def test_several_imputations_are_as_many_completed_tables(row_weight: float | str) -> None:
+    table = with_gaps(load_network("asia").sample(200, np.random.default_rng(1)), 0.3)
+    one = LearnerSettings(learner="hc", row_weight=row_weight, row_weights="1 2")
+    rng = np.random.default_rng(3)
+    found = learn_ladder(table, replace(one, imputations=5), rng)
+    first = learn_ladder(table, one, np.random.default_rng(3))
+    for several, alone in zip(found, first, strict=True):
+        assert alone.dags[0] in several.dags
+        assert 2 <= len(several.dags) <= 5
+        assert sum(several.weights) == pytest.approx(1)
+        assert all(round(5 * weight, 9) % 1 == 0 for weight in several.weights)
+        assert several.score is None
+    whole = load_network("asia").sample(200, np.random.default_rng(1))
+    assert len(learn(whole, replace(one, row_weight=1.0, imputations=5), rng).dags) == 1
+
+
 @pytest.mark.slow
 def test_imputing_is_nearer_to_the_complete_table_than_a_state_of_its_own() -> None:
     network = load_network("child")

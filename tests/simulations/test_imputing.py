@@ -62,6 +62,23 @@ def test_one_site_imputes_the_other_has_no_gaps(fedbn: Fedbn, tmp_path: Path) ->
     assert set(run["imputed"]) == {"south"}
 
 
+def test_several_imputations_are_several_structures(fedbn: Fedbn, tmp_path: Path) -> None:
+    draw = random.Random(5)
+    rows = [[draw.choice("xy") for _ in "abcd"] for _ in range(60)]
+    rows = [[cell if draw.random() < 0.7 else "" for cell in [*row[:3], row[0]]] for row in rows]
+    file = tmp_path / "north.csv"
+    file.write_text("\n".join(map(",".join, [list("abcd"), *rows])) + "\n")
+    (tmp_path / "north.toml").write_text('table = "north.csv"\nmissing-cells = "impute"\n')
+    several = ("--row-weight", "4", "--imputations", "9")
+    _, run = simulate(fedbn, tmp_path, [tmp_path / "north.toml"], *several)
+    assert run["settings"]["imputations"] == 9
+    (line,) = (tmp_path / "out" / "clients.csv").read_text().splitlines()[1:]
+    assert 2 <= int(line.split(",")[2]) <= 9
+    learned = fedbn("learn", file, "--missing-cells", "impute", *several, "--json")
+    assert learned.status == 0, learned.err
+    assert json.loads(learned.out)["score"] is None
+
+
 def test_a_prepared_table_keeps_its_gaps(fedbn: Fedbn, tmp_path: Path) -> None:
     from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
     from fedbn.federation.site_file import read_site_file

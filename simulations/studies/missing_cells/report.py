@@ -60,7 +60,7 @@ def _distances(title: str, rows: Sequence[Row], words: str = "") -> Section:
         verdict = "yes" if good else "no"
         table.append([network, n_rows, mechanism, len(some), *told, verdict, f"{cost:.1f}"])
     text = (
-        f"{words} Mean SMHD to the network; a mean over the seeds that left rows. Within "
+        f"{words} Mean SMHD to the network; a mean over the seeds that left enough rows. Within "
         f"{FACTOR:g} times or +{MORE:g} of the complete table: {met} of {len(table)} lines. CPU of "
         f"imputing against the complete table: at most {max(costs, default=0.0):.1f} times (target "
         f"{COST:g})."
