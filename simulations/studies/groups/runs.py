@@ -39,8 +39,8 @@ from simulations.study_cases import Case, Row
 
 __all__ = ["adjusted_rand_index", "run_case"]
 
-STUDY = 43
-"""Seeds of the study; 37 to 42 were looked at before."""
+STUDY = 44
+"""Seeds of the study; 37 to 43 were looked at before."""
 
 REPLICATES = 20
 
