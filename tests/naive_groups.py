@@ -132,6 +132,24 @@ def largest_explained(rows: Sequence[Sequence[float]]) -> float:
     return sum(gram[i][j] * u[i] * u[j] for i in range(m) for j in range(m))
 
 
+def p_of_redrawn(
+    observed: Sequence[Sequence[float]],
+    redrawn: Sequence[Sequence[Sequence[float]]],
+    part: Sequence[bool],
+) -> float:
+    """The share of redrawn residuals, less those of the means, that some contrast explains as much
+    of as the split does of the means'; the split counts as one of the redrawn."""
+    least = explained(observed, part)
+    beyond = 0
+    for rows in redrawn:
+        apart = [
+            [a - b for a, b in zip(row, own, strict=True)]
+            for row, own in zip(rows, observed, strict=True)
+        ]
+        beyond += largest_explained(apart) >= least
+    return (1 + beyond) / (1 + len(redrawn))
+
+
 def bdeu(columns: Sequence[Sequence[int]], sizes: Sequence[int], ess: float) -> float:
     """ln of the marginal likelihood of the last column given the others, row after row: each
     row's prediction from the rows before."""

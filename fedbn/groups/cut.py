@@ -13,6 +13,7 @@ whatever is below.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -154,18 +155,20 @@ def _best_split(
     if best is None:
         return None
     covariate = _covariate(tree.profiles, members, best)
-    residuals = _residuals(tree.profiles, members, covariate)
+    shares = tree.profiles.shares[members]
+    residuals = _residuals(tree.profiles, shares, covariate)
     k, m = int(best.sum()), len(best)
     differ = float(explained_by_parts(residuals, best[None])[0]) * m / (k * (m - k))
     redrawn = tree.profiles.several
     if redrawn:
         chosen = some_sites(best, rng)
         own = [tree.profiles.structures_of(int(i)) for i in members[chosen]]
-        p = p_of_redrawn(own, covariate[chosen], best[chosen], rng)
+        beyond = partial(_residuals, tree.profiles, covariate=covariate[chosen])
+        p = p_of_redrawn(own, beyond, best[chosen], rng)
     else:
-        votes = tree.profiles.shares[members].sum(axis=0)
+        votes = shares.sum(axis=0)
         p = coherence(residuals, tree.profiles.pairs, votes, best, rng)
-    regions = regions_between(tree.profiles.shares[members], tree.profiles.pairs, best)
+    regions = regions_between(shares, tree.profiles.pairs, best)
     part, rest = (tuple(int(i) for i in members[side]) for side in (best, ~best))
     return Split(part, rest, p, alpha * len(members) / tree.m, differ, regions, redrawn)
 
@@ -177,7 +180,7 @@ def _best_branch(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]
         return None
     told = tree.profiles.rows is not None
     covariate = tree.profiles.covariate[members] if told else np.zeros(len(members))
-    seen = _residuals(tree.profiles, members, covariate)
+    seen = _residuals(tree.profiles, tree.profiles.shares[members], covariate)
     start, end = spans[int(np.argmax(explained_by_spans(seen[ordered], spans)))]
     best = np.zeros(len(members), np.bool_)
     best[ordered[start:end]] = True
@@ -194,14 +197,11 @@ def _covariate(
     return np.zeros(len(members))
 
 
-def _residuals(
-    profiles: SiteProfiles, members: NDArray[np.intp], covariate: Floats
-) -> NDArray[np.float64]:
-    """float64 [n, P]: the members' shares without what goes with the covariate."""
-    shares = profiles.shares[members]
-    if profiles.rows is not None:
-        return beyond_rows(shares, covariate)
-    return residuals_of(shares, covariate)
+def _residuals(profiles: SiteProfiles, shares: Floats, covariate: Floats) -> Floats:
+    """Shares of some sites, float64 [k, P], without what goes with these sites' covariate [k]: as
+    the tree takes it out where rows are told."""
+    told = profiles.rows is not None
+    return beyond_rows(shares, covariate) if told else residuals_of(shares, covariate)
 
 
 def _branches(

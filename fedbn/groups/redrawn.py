@@ -8,10 +8,15 @@ the test is on the safe side; and it needs no blocks, so a difference of few pai
 the network, can be found.
 
 What the sites' own structures cannot show is what all tables of so few rows have in common; that
-is taken out as in `one_population`.
+is taken out of the sites' means and of the redrawn structures in one way, that of the tree where
+rows are told (`beyond_rows`), else that of `one_population`. What a redrawing explains is that of
+the difference between both: where what is taken out is linear in the shares, that of the
+structures' deviations from their means.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +28,6 @@ from fedbn.groups.one_population import (
     ROUNDING,
     explained_by_parts,
     gram_of,
-    residuals_of,
 )
 
 __all__ = ["p_of_redrawn"]
@@ -31,7 +35,7 @@ __all__ = ["p_of_redrawn"]
 
 def p_of_redrawn(
     structures: list[tuple[Floats, Floats]],
-    covariate: Floats,
+    residuals: Callable[[Floats], Floats],
     part: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> float:
@@ -41,19 +45,21 @@ def p_of_redrawn(
     ----------
     structures : of every site, float64 [k, P], the pairs that each structure joins (0 or 1), and
         float64 [k], the structures' shares, of sum 1.
-    covariate : float64 [m], as for `residuals_of`.
+    residuals : of shares, float64 [m, P'], what rows do not explain, each pair by itself; as the
+        split was found with them.
     part : bool [m], one side of the split; both sides have sites.
     rng : draws the structures.
     """
     means = np.stack([shares @ joined for joined, shares in structures])
-    observed = float(explained_by_parts(residuals_of(means, covariate), part[None])[0])
+    observed = float(explained_by_parts(residuals(means), part[None])[0])
+    varying = np.any([np.ptp(joined, axis=0) > 0 for joined, _ in structures], axis=0)
+    own = [joined[:, varying] for joined, _ in structures]
+    left = residuals(means[:, varying])
     chosen = [rng.choice(len(shares), size=DRAWS, p=shares) for _, shares in structures]
     beyond = 0
-    for drawn in range(1, DRAWS + 1):
-        deviations = np.stack(
-            [structures[i][0][chosen[i][drawn - 1]] - means[i] for i in range(len(means))]
-        )
-        gram = gram_of(residuals_of(deviations, covariate))
+    for drawn, places in enumerate(zip(*chosen, strict=True), start=1):
+        joined = np.stack([site[place] for site, place in zip(own, places, strict=True)])
+        gram = gram_of(residuals(joined) - left)
         beyond += int(np.linalg.eigvalsh(gram)[-1] >= observed * ROUNDING)
         if beyond == ENOUGH:
             return beyond / drawn

@@ -16,7 +16,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.groups.beyond_rows import COLUMNS, PRECISIONS, beyond_rows, turned_apart
 from fedbn.groups.core import core_of
-from fedbn.groups.cut import Split, cut_by_test, cut_into, cut_of
+from fedbn.groups.cut import SEED, Split, cut_by_test, cut_into, cut_of
 from fedbn.groups.differences import differences_of, holm
 from fedbn.groups.grouping import Grouping, given_groups, group_sites
 from fedbn.groups.one_population import (
@@ -25,10 +25,10 @@ from fedbn.groups.one_population import (
     coherence,
     explained_by_parts,
     explained_by_spans,
-    gram_of,
     residuals_of,
 )
 from fedbn.groups.profiles import BLOCK, SiteStructures, distances_in_blocks, profiles_of
+from fedbn.groups.redrawn import p_of_redrawn
 from fedbn.groups.regions import regions_between
 from fedbn.groups.requested import requested_groups
 from fedbn.groups.sizes import differing_pairs, have_alike_sizes
@@ -287,16 +287,46 @@ def test_parts_of_different_sizes_have_no_alike_ones() -> None:
     assert have_alike_sizes(np.hstack([common, few, many[:, :7]]).astype(float), part)
 
 
-@settings(max_examples=10)
-@given(st.integers(0, 10_000))
-def test_the_redrawn_are_compared_with_the_best_contrast(seed: int) -> None:
+def random_several(
+    rng: np.random.Generator, m: int, pairs: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Of every site two or three structures, which agree in some pairs, and their shares."""
+    found = []
+    for _ in range(m):
+        k = int(rng.integers(2, 4))
+        joined = rng.integers(0, 2, (k, pairs)).astype(float)
+        joined[:, : pairs // 3] = joined[0, : pairs // 3]
+        found.append((joined, rng.dirichlet(np.ones(k))))
+    return found
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+def test_what_rows_explain_goes_out_of_means_and_redrawn_alike(seed: int, told: bool) -> None:
     rng = np.random.default_rng(seed)
-    structures = [(rng.integers(0, 2, (2, 5)).astype(float), np.array([0.5, 0.5])) for _ in "abcd"]
+    structures, logs = random_several(rng, 5, 3), np.log(rng.integers(50, 5_000, size=5))
+    part = np.arange(5) < 2
     means = np.stack([shares @ joined for joined, shares in structures])
-    deviations = np.stack([joined[0] for joined, _ in structures]) - means
-    centred = deviations - deviations.mean(axis=0)
-    largest = np.linalg.eigvalsh(gram_of(residuals_of(deviations, np.zeros(4))))[-1]
-    assert largest == pytest.approx(naive.largest_explained(centred.tolist()), abs=1e-4)
+
+    def left(shares: np.ndarray) -> list[list[float]]:
+        if not told:
+            return residuals_of(shares, logs).tolist()
+        expected = [naive.expected_shares(c.tolist(), logs.tolist(), PRECISIONS) for c in shares.T]
+        return (shares - np.transpose(expected)).tolist()
+
+    draws, count = np.random.default_rng(seed), 5
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedbn.groups.redrawn.DRAWS", count)
+        take = beyond_rows if told else residuals_of
+        found = p_of_redrawn(
+            structures, lambda shares: take(shares, logs), part, np.random.default_rng(seed)
+        )
+    chosen = [draws.choice(len(s), size=count, p=s) for _, s in structures]
+    redrawn = [
+        left(np.stack([joined[c[i]] for (joined, _), c in zip(structures, chosen, strict=True)]))
+        for i in range(count)
+    ]
+    assert found == naive.p_of_redrawn(left(means), redrawn, part.tolist())
 
 
 def several(shift: int, seed: int) -> list[SiteStructures]:
@@ -320,6 +350,26 @@ def test_several_structures_show_a_difference_of_few_edges() -> None:
     assert [cut.groups for cut in cuts] == [(0,) * 4 + (1,) * 4] * 4
     alone = [replace(s, dags=s.dags[:1], shares=(Fraction(1),)) for s in several(4, 0)]
     assert set(cut_by_test(tree_of(profiles_of(alone))).groups) == {0}
+
+
+def test_several_structures_of_unequal_rows_are_tested_as_the_tree_sees_them() -> None:
+    """The p-value of a set is that of the residuals by which its branch was found."""
+    rows = (100, 9_000, 400, 2_000, 8_000, 150, 3_000, 600)
+    sites = [replace(s, rows=n) for s, n in zip(several(4, 0), rows, strict=True)]
+    profiles = profiles_of(sites)
+    cut = cut_by_test(tree_of(profiles))
+    assert cut.groups == (0,) * 4 + (1,) * 4
+    first = cut.splits[0]
+    part = np.isin(np.arange(8), first.part)
+    left = beyond_rows(profiles.shares, profiles.covariate)
+    assert first.pairs == explained_by_parts(left, part[None])[0] / 2
+    own = [profiles.structures_of(i) for i in range(8)]
+    assert first.p == p_of_redrawn(
+        own,
+        lambda shares: beyond_rows(shares, profiles.covariate),
+        part,
+        np.random.default_rng(SEED),
+    )
 
 
 def test_alike_sites_with_several_structures_stay_together() -> None:

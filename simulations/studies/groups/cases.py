@@ -18,9 +18,9 @@ def cases(part: str, settings: dict[str, Any], seeds: int | None = None) -> Iter
 
     settings : of `experiment.toml`; seeds : in place of its number.
     """
-    study, own = settings["study"], settings[part]
-    for seed in range(1, 1 + (seeds or study["seeds"])):
-        for network, rows in product(study["networks"], own["rows"]):
+    own = settings["study"] | settings[part]
+    for seed in range(1, 1 + (seeds or own["seeds"])):
+        for network, rows in product(own["networks"], own["rows"]):
             for sizes, edges in _federations(part, own):
                 yield {
                     "part": part,

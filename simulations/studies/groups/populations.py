@@ -24,7 +24,12 @@ __all__ = ["base_network", "move_edges", "populations", "rows_of_sites", "tables
 MOST_PARENTS = 4
 """No edge is moved to a variable that has so many."""
 
-RANDOM = {"random25": (25, 35), "random50": (50, 75)}
+RANDOM = {
+    "random15": (15, 20),
+    "random25": (25, 35),
+    "random35": (35, 50),
+    "random50": (50, 75),
+}
 """Name -> variables and edges of a network at random."""
 
 
