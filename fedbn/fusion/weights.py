@@ -23,7 +23,7 @@ UNITS_PER_CLIENT = 10**6
 
 
 def integer_weights(
-    client_weights: Sequence[Sequence[float]], dags: Sequence[Sequence[DAG]]
+    client_weights: Sequence[Sequence[float | Fraction]], dags: Sequence[Sequence[DAG]]
 ) -> tuple[tuple[int, ...], ...]:
     """Integer weights that sum to 10^6 for every client (largest remainder).
 
@@ -53,7 +53,7 @@ def integer_weights(
     return tuple(_largest_remainder(w, d) for w, d in zip(client_weights, dags, strict=True))
 
 
-def _largest_remainder(weights: Sequence[float], dags: Sequence[DAG]) -> tuple[int, ...]:
+def _largest_remainder(weights: Sequence[float | Fraction], dags: Sequence[DAG]) -> tuple[int, ...]:
     if len(weights) != len(dags):
         raise ConfigError(f"one weight per DAG is needed: {len(weights)} for {len(dags)} DAGs")
     for weight in weights:

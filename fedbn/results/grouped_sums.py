@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedbn.federation.grouped_sums import GroupedSums, GroupOfSums
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import directed_words
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.differences import Difference
 from fedbn.networks.json_file import write_json_network
@@ -61,7 +63,7 @@ def write_grouped_sums(
     ------
     ResultsError : the folder may not be replaced or cannot be written.
     """
-    made = outcomes or (None,) * len(grouped.groups)
+    made, known = outcomes or (None,) * len(grouped.groups), grouped.knowledge
     with results_folder(folder) as place:
         sites = [
             SiteOfGroup(site, number)
@@ -83,10 +85,10 @@ def write_grouped_sums(
                 gold=gold,
                 network=network,
             )
-            _write_structure(group.result.consensus.dag, place / FOLDER / f"group-{number}")
+            _write_structure(group.result.consensus.dag, place / FOLDER / f"group-{number}", known)
             if network is not None:
                 write_json_network(network, place / FOLDER / f"network-{number}.json")
-        _write_structure(grouped.core.dag, place / FOLDER / "core")
+        _write_structure(grouped.core.dag, place / FOLDER / "core", known)
         record = {**sendable(run), "groups": grouped_facts(grouped)}
         write_run(place / "run.json", record, {}, grouped.refused)
         write_readme(place)
@@ -113,6 +115,7 @@ def _sources(group: GroupOfSums) -> dict[str, Any] | None:
     return None if group.sources is None else group.sources.to_dict()
 
 
-def _write_structure(dag: DAG, path: Path) -> None:
+def _write_structure(dag: DAG, path: Path, known: Knowledge | None) -> None:
+    directed = directed_words(dag, known)
     for suffix in (".csv", ".json"):
-        write_structure(dag, path.with_name(path.name + suffix))
+        write_structure(dag, path.with_name(path.name + suffix), directed=directed)

@@ -9,7 +9,7 @@ groups/           every group's consensus and the core that all share, and every
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +19,10 @@ from fedbn.consensus.pooling import Robust
 from fedbn.consensus.threshold import Reading
 from fedbn.errors import ResultsError
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import directed_words
 from fedbn.graphs.distances import smhd
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.fusing import GroupFusion
 from fedbn.groups.given import groups_of_sites
@@ -201,20 +204,25 @@ def write_structures(grouping: Grouping, place: Path) -> None:
             for entry, g in zip(grouping.structures, grouping.cut.groups, strict=True)
             if g == group
         ]
-        for suffix in (".csv", ".json"):
-            support = _support(dag.edges, own)
-            write_structure(dag, folder / f"group-{group + 1}{suffix}", support=support)
+        _write_structure(dag, folder / f"group-{group + 1}", own, grouping.knowledge)
     for group, network in enumerate(grouping.networks, start=1):
         if network is not None:
             write_json_network(network, folder / f"network-{group}.json")
-    core = grouping.core.dag
+    _write_structure(grouping.core.dag, folder / "core", grouping.structures, grouping.knowledge)
+
+
+def _write_structure(
+    dag: DAG, stem: Path, entries: Sequence[SiteStructures], known: Knowledge | None
+) -> None:
+    """The edges as CSV, with the support by these sites and the directions under the knowledge, and
+    the DAG as JSON."""
+    support, directed = _support(dag.edges, entries), directed_words(dag, known)
     for suffix in (".csv", ".json"):
-        support = _support(core.edges, grouping.structures)
-        write_structure(core, folder / f"core{suffix}", support=support)
+        write_structure(dag, stem.with_suffix(suffix), support=support, directed=directed)
 
 
 def _support(
-    edges: tuple[tuple[str, str], ...], entries: list[SiteStructures] | tuple[SiteStructures, ...]
+    edges: tuple[tuple[str, str], ...], entries: Sequence[SiteStructures]
 ) -> dict[tuple[str, str], float]:
     """The weighted share of the sites' structures that join each edge, in either direction."""
     total = sum((sum(entry.shares) for entry in entries), Fraction(0))

@@ -19,6 +19,7 @@ from fedbn.consensus.strength import site_interval
 from fedbn.consensus.votes import Votes, votes_of
 from fedbn.errors import ResultsError
 from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.averaging import averaged_dag, significance_threshold
 from fedbn.graphs.dag import DAG
 from fedbn.results.outcome import Outcome
@@ -137,4 +138,14 @@ def _joins(dag: DAG, a: str, b: str) -> bool:
 
 
 def _votes(outcome: Outcome) -> Votes:
-    return votes_of(merge_inputs(outcome.dags, outcome.shares, "union"))
+    """The votes of the inputs; shares of several structures of one client are rounded as for their
+    fusion, since sums are not exact otherwise."""
+    dags: list[DAG] = []
+    shares: list[Fraction] = []
+    for client in outcome.clients:
+        (units,) = integer_weights([client.shares], [client.dags])
+        unit = sum(client.shares, Fraction(0)) / sum(units)
+        kept = [(dag, k * unit) for dag, k in zip(client.dags, units, strict=True) if k]
+        dags += [dag for dag, _ in kept]
+        shares += [share for _, share in kept]
+    return votes_of(merge_inputs(dags, shares, "union"))

@@ -14,7 +14,7 @@ from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.results.outcome import Client
 from fedbn.results.report import write_results
-from fedbn.results.strengths import strength_rows, write_posterior
+from fedbn.results.strengths import strength_rows, vote_above_threshold, write_posterior
 from fedbn.results.summary import summarise
 from tests import naive
 from tests.results.test_consensus_rows import outcome_of
@@ -55,6 +55,20 @@ def test_shares_within_sites() -> None:
     assert rows["a", "b"].bootstrap == 1.0
     assert next(r for r in rows.values() if {r.parent, r.child} == {"b", "c"}).bootstrap == 0.875
     assert all(row.credible is None for row in rows.values())
+
+
+def test_shares_of_any_denominators_have_a_threshold() -> None:
+    """Weights of credible or resampled structures: no common scale of them fits into 64 bits."""
+    chain, short = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["ab"])
+    primes = (999_999_937, 999_999_929, 999_999_893)
+    clients = tuple(
+        Client(f"s{k}", (chain, short), (Fraction(k + 1, prime), 1 - Fraction(k + 1, prime)))
+        for k, prime in enumerate(primes)
+    )
+    outcome = replace(outcome_of([chain, short, chain], [1, 1, 1]), clients=clients)
+    threshold, above = vote_above_threshold(outcome)
+    assert threshold == 0  # each chain weighs less than half of a millionth
+    assert above.edges == (("a", "b"),)
 
 
 @pytest.mark.slow
