@@ -30,8 +30,14 @@ from clients.requests import (
     record_of,
     report_of,
 )
-from clients.secure_cuts import cut_key, masked_cuts
-from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
+from clients.secure_sums import (
+    begin_sums,
+    cut_key,
+    has_begun,
+    masked_answer,
+    masked_cuts,
+    own_key,
+)
 from clients.site import Site
 from fedbn.errors import MessageError
 from fedbn.federation.family_message import ANSWERS

@@ -24,8 +24,8 @@ from fedbn.federation.disclosure import (
 from fedbn.federation.disclosure_log import append, keep_copy
 from fedbn.federation.message import STRUCTURES
 from fedbn.federation.schema_text import schema_from_text
-from fedbn.federation.secure_cuts import cut_words
 from fedbn.federation.site_file import SiteFile
+from fedbn.secure.cut_sums import cut_words
 from fedbn.wording import count_of
 
 BUNDLE = "FEDBN_BUNDLE_SHA256"

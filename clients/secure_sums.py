@@ -1,8 +1,9 @@
-"""A site's part in secure sums: what it keeps in Flower's context, and what leaves.
+"""A site's part in secure sums and in cut points under masks (`fedbn.secure.cut_sums`): what it
+keeps in Flower's context of the run, and what leaves.
 
-key of a run     learn, make a key, keep both here; the public key leaves, signed where the site
-                 has an identity
-sum              look at the company (first request), answer, mask
+    key of a run     make a key and keep it here, for secure sums with the learned structures; the
+                     public key leaves, signed where the site has an identity
+    sum              look at the company (first request), answer, mask
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from flwr.app import ConfigRecord, Context
+from flwr.app import ConfigRecord
 
 from clients.request import Request
-from clients.requests import arrays_in, record_of, run_of, sum_of
+from clients.requests import SumQuestion, arrays_in, record_of, run_of, sum_of
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import STRUCTURES as FORM
@@ -21,83 +22,94 @@ from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.networks.family_counts import count_families
+from fedbn.secure import cut_sums
 from fedbn.secure.cohorts import enter_cohort
 from fedbn.secure.family_sums import own_counts
 from fedbn.secure.guard import Asked
-from fedbn.secure.masks import Key
+from fedbn.secure.masks import Key, mask, pair_keys, request_digest
 from fedbn.secure.requests import CountRequest
-from fedbn.secure.session import Terms, require_cohort, signed_key
+from fedbn.secure.session import CUT_POINTS, Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join, reply
 
-SESSION, STRUCTURES = "sums-session", "sums-structures"
+SUMS, CUTS, STRUCTURES = "sums-session", "cuts-session", "sums-structures"
 """The records of the context."""
 
 
 def has_begun(request: Request) -> bool:
     """Whether this site has its key of the run already: the request for it is a repeated one."""
-    context = request.context
-    return SESSION in context.state and _session(context)["run"] == run_of(request.message)
+    session = _session(request, SUMS)
+    return session is not None and session["run"] == run_of(request.message)
 
 
 def begin_sums(request: Request, structures: StructureMessage) -> None:
     """Keep the structures, and a new key, for a run."""
-    message, context = request.message, request.context
-    context.state[STRUCTURES] = record_of(to_arrays(structures))
+    request.context.state[STRUCTURES] = record_of(to_arrays(structures))
     schema = request.task.schema
-    context.state[SESSION] = ConfigRecord(
-        {
-            "run": run_of(message),
-            "schema": schema_to_text(schema),
-            "hash": schema.hash,
-            "private": Key.generate().private,
-            "own": json.dumps(list(request.names) if request.run.variables == "union" else []),
-        }
-    )
+    own = json.dumps(list(request.names) if request.run.variables == "union" else [])
+    _begin(request, SUMS, schema=schema_to_text(schema), hash=schema.hash, own=own)
 
 
 def own_key(request: Request) -> ConfigRecord:
     """The public key of the run as it leaves."""
-    session = _session(request.context)
-    return signed_record(request, str(session["run"]), Key(_bytes(session["private"])))
+    return _signed_key(request, _asked_session(request, SUMS))
 
 
-def signed_record(request: Request, run: str, key: Key) -> ConfigRecord:
-    """A public key with the site's name, where it has one, and its signature."""
-    rules, record = request.site, ConfigRecord({"public": key.public})
-    if rules.name is not None:
-        record["name"] = rules.name
-    if rules.identity_key is not None:
-        try:
-            identity = rules.identity_key.read_bytes()
-        except OSError as error:
-            raise ConfigError(f"cannot read {rules.identity_key}: {error.strerror}") from None
-        record["signature"] = signed_key(identity, run, str(rules.name), key.public)
-    return record
+def cut_key(request: Request) -> ConfigRecord:
+    """A public key for the sums of cut points; the same again where it is asked for again."""
+    session = _session(request, CUTS)
+    if session is None or session["run"] != run_of(request.message):
+        session = _begin(request, CUTS)
+    return _signed_key(request, session)
 
 
 def masked_answer(request: Request) -> Masked:
     """The masked vector for a request; the site remembers that it was asked. Raises PolicyError
     where the company is not wanted, the protocol does not ask this now, or counts may not leave."""
-    context = request.context
-    if SESSION not in context.state:
-        raise PolicyError("query", "a sum was asked for before the key of the run")
-    question = sum_of(request.message)
-    site = _site(context)
+    session, question = _asked_session(request, SUMS), sum_of(request.message)
+    site = _site(request, session)
     if question.terms is not None and site.terms is None:
-        _look_at(question.terms, request, site)
-        site = join(site, question.terms)
-    masked, site = reply(site, question.data, lambda asked: _count(asked, request))
+        terms = question.terms
+        _look_at(request, session, terms, terms.schema == session["hash"])
+        site = join(site, terms)
+    masked, site = reply(site, question.data, lambda asked: _count(asked, request, session))
     assert site.terms is not None
-    session = ConfigRecord(dict(_session(context)))
     session["terms"], session["asked"] = site.terms.to_text(), site.asked.to_text()
-    context.state[SESSION] = session
+    request.context.state[SUMS] = session
     return masked
 
 
-def _count(asked: CountRequest, request: Request) -> Ints:
+def masked_cuts(request: Request) -> Masked:
+    """The same of a request for cut points, where the site's rules for histograms let this be asked
+    now."""
+    session, question = _asked_session(request, CUTS), sum_of(request.message)
+    terms = _terms_of_cuts(request, session, question)
+    asked, after = cut_sums.allow(question.data, cut_sums.ASKED.decode(session["asked"]), terms)
+    if isinstance(asked, cut_sums.SizeRequest):
+        values = cut_sums.own_sizes(asked, request.numbers())
+    else:
+        told = request.histogram(asked.question, asked.most)
+        values = cut_sums.own_counts(asked.question, told)
+    session["asked"] = cut_sums.ASKED.encode(after)
+    request.context.state[CUTS] = session
+    pairs = pair_keys(_key_of(session), terms.roster, terms.session)
+    word = cut_sums.word_of_cuts(asked, len(terms.members))
+    return mask(values, pairs, request_digest(question.data), word)
+
+
+def _terms_of_cuts(request: Request, session: ConfigRecord, question: SumQuestion) -> Terms:
+    """The terms that were told with this request or an earlier one."""
+    if question.terms is not None and "terms" not in session:
+        _look_at(request, session, question.terms, question.terms.aggregation == CUT_POINTS)
+        session["terms"] = question.terms.to_text()
+        session["asked"] = cut_sums.ASKED.encode(cut_sums.NOTHING_ASKED)
+    if "terms" not in session:
+        raise PolicyError("query", "a sum was asked for before the terms were told")
+    return Terms.from_text(str(session["terms"]))
+
+
+def _count(asked: CountRequest, request: Request, session: ConfigRecord) -> Ints:
     """Count families in this site's table, where the policy allows it."""
-    session, policy = _session(request.context), request.site.policy
-    schema = schema_from_text(session["schema"], session["hash"])
+    policy, schema = request.site.policy, schema_from_text(session["schema"], session["hash"])
     request.require_public()
     request.require_offers()
     request.require_contract()
@@ -110,18 +122,12 @@ def _count(asked: CountRequest, request: Request) -> Ints:
     return own_counts(asked, table, request.run.learner.ess)
 
 
-def _look_at(terms: Terms, request: Request, site: Site) -> None:
-    """Refuse terms of another run, or company that this site does not want."""
-    session = _session(request.context)
-    if terms.run != session["run"] or terms.schema != session["hash"]:
+def _look_at(request: Request, session: ConfigRecord, terms: Terms, fit: bool) -> None:
+    """Refuse terms of another run, or that do not `fit`, and company that this site does not want,
+    by its rules and its past."""
+    if terms.run != session["run"] or not fit:
         raise PolicyError("query", "the terms are those of another run")
-    require_company(request, terms, site.key.public)
-
-
-def require_company(request: Request, terms: Terms, public: bytes) -> None:
-    """Refuse company that this site, whose key of the run is `public`, does not want, by its rules
-    and its past."""
-    rules = request.site
+    rules, public = request.site, _key_of(session).public
     limit, peers = rules.policy.min_cohort, rules.peers
     if rules.cohorts is None:
         require_cohort(terms, public, min_cohort=limit, peers=peers)
@@ -129,33 +135,61 @@ def require_company(request: Request, terms: Terms, public: bytes) -> None:
         enter_cohort(rules.cohorts, terms, public, min_cohort=limit, peers=peers)
 
 
-def _site(context: Context) -> Site:
+def _site(request: Request, session: ConfigRecord) -> Site:
     """The site as the context keeps it."""
-    session = _session(context)
     schema = schema_from_text(session["schema"], session["hash"])
     everything = Limits(
-        max_in_degree=schema.n,
-        max_edges=schema.n**2,
-        max_dags=10**9,
-        max_bytes=2**62,
+        max_in_degree=schema.n, max_edges=schema.n**2, max_dags=10**9, max_bytes=2**62
     )
-    arrays = arrays_in(context.state[STRUCTURES], FORM, max_bytes=everything.max_bytes)
+    record = request.context.state[STRUCTURES]
+    arrays = arrays_in(record, FORM, max_bytes=everything.max_bytes)
     kept = from_arrays(arrays, schema, limits=everything)
-    key, own = Key(_bytes(session["private"])), json.loads(str(session["own"]))
-    site = begin(kept.dags, kept.weights, key, own)
+    site = begin(kept.dags, kept.weights, _key_of(session), json.loads(str(session["own"])))
     if "terms" not in session:
         return site
-    joined = join(site, Terms.from_text(str(session["terms"])))
-    return replace(joined, asked=Asked.from_text(str(session["asked"])))
+    site = join(site, Terms.from_text(str(session["terms"])))
+    return replace(site, asked=Asked.from_text(str(session["asked"])))
 
 
-def _session(context: Context) -> ConfigRecord:
-    record = context.state[SESSION]
-    assert isinstance(record, ConfigRecord)
-    return record
+def _begin(request: Request, name: str, **more: str) -> ConfigRecord:
+    """Keep a new key for the run of a request."""
+    run, key = run_of(request.message), Key.generate()
+    session = ConfigRecord({"run": run, **more, "private": key.private})
+    request.context.state[name] = session
+    return session
 
 
-def _bytes(value: object) -> bytes:
-    if not isinstance(value, bytes):
+def _session(request: Request, name: str) -> ConfigRecord | None:
+    """What is kept of a run, as a copy."""
+    record = request.context.state.get(name)
+    return ConfigRecord(dict(record)) if isinstance(record, ConfigRecord) else None
+
+
+def _asked_session(request: Request, name: str) -> ConfigRecord:
+    """The same, where a key has been asked for."""
+    session = _session(request, name)
+    if session is None:
+        raise PolicyError("query", "a sum was asked for before the key of the run")
+    return session
+
+
+def _key_of(session: ConfigRecord) -> Key:
+    private = session["private"]
+    if not isinstance(private, bytes):
         raise MessageError("a kept key must be bytes")
-    return value
+    return Key(private)
+
+
+def _signed_key(request: Request, session: ConfigRecord) -> ConfigRecord:
+    """The public key of a run with the site's name, where it has one, and its signature."""
+    rules, key = request.site, _key_of(session)
+    record = ConfigRecord({"public": key.public})
+    if rules.name is not None:
+        record["name"] = rules.name
+    if rules.identity_key is not None:
+        try:
+            identity = rules.identity_key.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"cannot read {rules.identity_key}: {error.strerror}") from None
+        record["signature"] = signed_key(identity, str(session["run"]), str(rules.name), key.public)
+    return record

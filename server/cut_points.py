@@ -38,7 +38,7 @@ from fedbn.federation.histogram_message import (
 from fedbn.federation.records import HISTOGRAM as FORM
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.runs import ServerRun
-from fedbn.federation.secure_cuts import (
+from fedbn.secure.cut_sums import (
     BucketRequest,
     CutSumRequest,
     SizeRequest,

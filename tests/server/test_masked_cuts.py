@@ -20,7 +20,8 @@ from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
-from fedbn.federation.secure_cuts import (
+from fedbn.federation.settings import Experiment
+from fedbn.secure.cut_sums import (
     ASKED,
     NOTHING_ASKED,
     AskedCuts,
@@ -35,7 +36,6 @@ from fedbn.federation.secure_cuts import (
     own_sizes,
     to_bytes,
 )
-from fedbn.federation.settings import Experiment
 from fedbn.secure.masks import Key
 from fedbn.secure.session import Member
 from server.cut_points import find_cuts

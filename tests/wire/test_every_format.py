@@ -27,7 +27,6 @@ from fedbn.federation import family_message as families
 from fedbn.federation import histogram_message as histograms
 from fedbn.federation import message as structures
 from fedbn.federation import records, sums_message
-from fedbn.federation import secure_cuts as cuts
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.graphs.dag import DAG
@@ -35,6 +34,7 @@ from fedbn.networks.family_counts import Family, FamilyTables
 from fedbn.networks.mixed_sums import MixedFamilies, mixed_sums
 from fedbn.networks.moments import family_pairs, moments_of
 from fedbn.scores.scatter import scatter_of_table
+from fedbn.secure import cut_sums as cuts
 from fedbn.secure import requests as sums
 from fedbn.secure.session import Member, Terms
 from fedbn.wire.arrays import ArrayFormat

@@ -32,11 +32,11 @@ from fedbn.federation.answer_budget import budget_beside
 from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_to_arrays
 from fedbn.federation.histogram_message import question_to_text
-from fedbn.federation.secure_cuts import BucketRequest, CutSumRequest, SizeRequest, cut_terms
-from fedbn.federation.secure_cuts import to_bytes as cut_bytes
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
+from fedbn.secure.cut_sums import BucketRequest, CutSumRequest, SizeRequest, cut_terms
+from fedbn.secure.cut_sums import to_bytes as cut_bytes
 from fedbn.secure.masks import SIGNED, Key, mask, pair_keys, request_digest
 from fedbn.secure.requests import (
     CountRequest,
