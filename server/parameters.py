@@ -20,7 +20,6 @@ from flwr.app import MessageType, RecordDict
 from fedbn.errors import DataError, NetworkError
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.parameter_sources import ParameterSources, remarks_on
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult
 from fedbn.federation.sums_message import CONDITIONALS, moments_from_arrays, sums_from_arrays
@@ -40,6 +39,7 @@ from fedbn.networks.mixed_parameters import (
     spreads_of_sums,
 )
 from fedbn.networks.mixed_sums import MixedFamilies
+from fedbn.networks.parameter_sources import ParameterSources, remarks_on
 from fedbn.wire.arrays import ArrayFormat
 from server.counting import answers_to
 from server.replies import Sites, arrays_in, record_of, task_record

@@ -23,7 +23,6 @@ from fedbn.arrays import Masked
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, MessageError, QuorumError
 from fedbn.federation.grouped_sums import GroupedSums, GroupOfSums, numbered_groups
-from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.records import KEYS as KEY_RECORD
 from fedbn.federation.records import MASKED
 from fedbn.federation.reply_limits import Limits
@@ -39,6 +38,7 @@ from fedbn.federation.secure_rounds import (
     terms_of,
 )
 from fedbn.groups.given import groups_of_sites
+from fedbn.networks.parameter_sources import ParameterSources
 from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms

@@ -24,7 +24,6 @@ from fedbn.errors import ConfigError
 from fedbn.federation.checkpoint import result_files
 from fedbn.federation.choice_record import choice_facts
 from fedbn.federation.grouped_sums import GroupedSums
-from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.private_runs import require_private_run
 from fedbn.federation.rounds import Progress
 from fedbn.federation.run_config import from_run_config
@@ -36,6 +35,7 @@ from fedbn.groups.given import groups_of_sites
 from fedbn.groups.grouping import Grouping
 from fedbn.learners import kind_of_score
 from fedbn.networks.conditional_gaussian import Network
+from fedbn.networks.parameter_sources import ParameterSources
 from server.awaited import WatchedGrid
 from server.checkpoint import forget, hold, resume
 from server.counting import choose_by_counts

@@ -28,11 +28,11 @@ from simulations.sites.tables import simulation, with_found_cuts
 
 if TYPE_CHECKING:
     from fedbn.federation.grouped_sums import GroupedSums
-    from fedbn.federation.parameter_sources import ParameterSources
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.federation.state import FederationResult
     from fedbn.graphs.dag import DAG
     from fedbn.groups.grouping import Grouping
+    from fedbn.networks.parameter_sources import ParameterSources
 
 Notify = Callable[[str], None]
 Count = Callable[[int, int], None]

@@ -3,7 +3,7 @@
     open_counting         result of the rounds                -> Counting
     Counting.request      what is asked next                  -> FamilyRequest, or None at the end
     Counting.hear         the answers of all sites            -> Counting
-    Counting.hear_sums   the sums of the answers             -> Counting
+    Counting.hear_sums    the sums of the answers             -> Counting
     Counting.conclude     the result                          -> it with its choice
 
 Under secure sums the server has the sums alone (`secure_counting.py`). Where sites have different

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fedbn.data.dataset import Schema
-from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.groups.core import SharedCore, core_of
 from fedbn.groups.differences import Difference, differences_by_votes, votes_of_sums
 from fedbn.networks.conditional_gaussian import Network
+from fedbn.networks.parameter_sources import ParameterSources
 from fedbn.wording import count_of, list_some
 
 __all__ = ["GroupOfSums", "GroupedSums", "numbered_groups"]

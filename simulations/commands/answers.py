@@ -14,7 +14,9 @@ import typer
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, QueryError, ResultsError
-from fedbn.federation.parameter_sources import (
+from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
+from fedbn.graphs.moral import ancestral_set
+from fedbn.networks.parameter_sources import (
     added_words,
     cut_words,
     held_back_in,
@@ -22,8 +24,6 @@ from fedbn.federation.parameter_sources import (
     turned_words,
     unanswered_in,
 )
-from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
-from fedbn.graphs.moral import ancestral_set
 from fedbn.results.groups import FOLDER, group_called
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole

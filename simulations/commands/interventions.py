@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ConfigError, QueryError
-from fedbn.federation.parameter_sources import held_back_words
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
+from fedbn.networks.parameter_sources import held_back_words
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 from simulations.commands.answers import held_back_among, why_unanswered

@@ -14,7 +14,7 @@ import typer
 
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
-from fedbn.federation.parameter_sources import ParameterSources, remarks_on
+from fedbn.networks.parameter_sources import ParameterSources, remarks_on
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, list_some, reason_of
 from simulations.commands.answers import AVERAGE_FILE

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning
-from fedbn.federation.parameter_sources import remarks_on
+from fedbn.networks.parameter_sources import remarks_on
 from fedbn.wording import count_of
 from simulations.commands.fuse import warn_of
 from simulations.commands.simulate_output import run_content, with_held_out

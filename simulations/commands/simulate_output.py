@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning
-from fedbn.federation.parameter_sources import remarks_on
 from fedbn.federation.private_runs import guarantee_of
+from fedbn.networks.parameter_sources import remarks_on
 from fedbn.wording import count_of
 from simulations.commands.choice_output import counts_json
 from simulations.commands.learn_private import promise_json

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from fedbn.data.dataset import Dataset
-from fedbn.federation.parameter_sources import ParameterSources, held_back_in
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.networks.fitting import fit_linear_gaussian, fit_parameters
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
+from fedbn.networks.parameter_sources import ParameterSources, held_back_in
 from server.server_app import Federated, federate
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs

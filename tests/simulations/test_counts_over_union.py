@@ -15,7 +15,6 @@ from fedbn.errors import ConfigError, DataError, ResultsError, StructureError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import answer_request
-from fedbn.federation.parameter_sources import not_given_in, unanswered_in
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.whole_families import columns_of, requests_of
 from fedbn.graphs.dag import DAG
@@ -29,6 +28,7 @@ from fedbn.networks.family_counts import (
 )
 from fedbn.networks.fitting import parameters_of, parameters_where_known
 from fedbn.networks.json_file import read_json_network
+from fedbn.networks.parameter_sources import not_given_in, unanswered_in
 from simulations.experiment import experiment_from
 from simulations.run import run_experiment
 from tests.simulations.conftest import Fedbn

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbn.federation.parameter_sources import held_back_in
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import structure_text
+from fedbn.networks.parameter_sources import held_back_in
 from fedbn.results.outcome import Outcome
 from fedbn.results.page.groups import group_pairs, groups_content, groups_sentence
 from fedbn.results.page.parameters import told_not_given, told_numbers, told_parameters

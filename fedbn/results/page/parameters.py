@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning, QueryError
-from fedbn.federation.parameter_sources import not_given_in
+from fedbn.networks.parameter_sources import not_given_in
 from fedbn.results.page.numbers import numbers_content, spreads_in
 from fedbn.results.placement import printable_name
 
