@@ -22,10 +22,19 @@ DEMO = Experiment.of(network="alarm", clients=2, out_dir="results/flower-{run}")
 
 HEAD = """# Settings of a run
 
-Every setting has a key. `fedbn simulate`, `fedbn learn` and `fedbn app` take most of them as
-options (`--key`), all of them as `--set key=value`, and files of settings (`--config run.toml`);
-`flwr run` takes them as `--run-config`. In a run config the word `none` means not given. This page
-is written by `python tools/write_settings.py` from the settings themselves.
+Every setting has a key, and each program takes settings in its own ways:
+
+| program | settings as options | single settings by key | a file of settings |
+|---|---|---|---|
+| `fedbn simulate` | most: `--key value` | `--set key=value` | `--config run.toml` |
+| `fedbn learn` | those of tables and learners | no | no |
+| `fedbn app` | no | `--set key=value` | `--config run.toml` |
+| `fedbn courier start` | no | `--set key=value` | `RUN.toml`, its argument |
+| `flwr run` | no | `--run-config "key=value"` | the app that `fedbn app` wrote |
+
+Client and site mean the same here: a site takes part in a run as one of its clients. A state is
+one of the values of a column. `none` means not given, both below and in a run config.
+`python tools/write_settings.py` writes this page from the settings themselves.
 """
 
 

@@ -90,9 +90,9 @@ class DataSettings(Settings):
     sizes: str = setting("equal", "Table sizes: equal or skewed.", one_of("equal", "skewed"))
     site_parameters: float | None = setting(
         None,
-        "Give every site probability tables of its own: each row is drawn from a Dirichlet "
-        "distribution around the network's, with this concentration. The smaller it is, the more "
-        "sites differ.",
+        "Give every site probability tables of its own: each row of such a table is drawn from a "
+        "Dirichlet distribution around the network's row, with this concentration. The smaller it "
+        "is, the more sites differ.",
         positive_and_finite,
         shown="the same tables",
     )
@@ -110,11 +110,11 @@ class DataSettings(Settings):
     )
     missing_hubs: bool = setting(
         False,
-        "The more neighbours a variable has in the sampled network, the likelier it is to be among "
-        "the missing ones.",
+        "Draw variables with many neighbours in the sampled network more often as the missing "
+        "ones.",
     )
     schema: str | None = setting(
-        None, "File with the agreed columns and states. A table with any others is refused."
+        None, "File with the agreed columns and states. A table with other ones is refused."
     )
     test_rows: int = setting(
         0, "Number of held-out rows on which clients and consensus are scored.", at_least(0)
@@ -188,8 +188,9 @@ class ConsensusSettings(Settings):
 
     reading: str = setting(
         "best",
-        "How a state of the path becomes a structure: search, refusion, or the better of both "
-        "(best). With best, sites that are far from what the others agree on have no say.",
+        "How a state of the path (G+ after some deletions) becomes a structure: search, refusion, "
+        "or the better of both (best). With best, structures far from what the others agree on are "
+        "ignored.",
         one_of("best", "search", "refusion"),
     )
     fusion: str = setting(
@@ -211,17 +212,17 @@ class ConsensusSettings(Settings):
     )
     choose: str = setting(
         "smhd",
-        "What chooses: smhd (structures alone); counts (exact counts of some families, summed over "
-        "the sites, whose policies must allow it; of tables with numbers one request for sums of "
-        "products about each site's own means, scored by mixed BIC whatever the run's score); "
-        "climb (further rounds of counts; with numbers no further request, within "
-        "consensus-seconds).",
+        "What the consensus is chosen by: smhd (structures alone); counts (exact counts of some "
+        "families, summed over the sites, whose policies must allow it; for tables with numbers "
+        "sums of products about each site's means, scored by mixed BIC whatever the run's score); "
+        "climb (counts, then a search with further rounds of counts; with numbers it needs no "
+        "further request and ends at consensus-seconds).",
         one_of("smhd", "counts", "climb"),
     )
     groups: str = setting(
         "no",
         "Groups of sites, each with a consensus of its own: no, auto (as many as a test finds) or "
-        "their number. Not under secure sums: sums do not tell who differs.",
+        "their number. Not under secure sums: sums do not show which sites differ.",
     )
     groups_file: str | None = setting(
         None,
@@ -234,8 +235,9 @@ class ConsensusSettings(Settings):
     )
     site_column: str | None = setting(
         None,
-        "A column that is constant within every site and differs between sites. Where counts "
-        "choose, its edges become candidates, and it alone explains how sites differ.",
+        "A column that is constant within every site and differs between sites. With --choose "
+        "counts or climb, its edges become candidates, and no other differences between sites are "
+        "modelled.",
     )
     variables: str = setting(
         "same",
@@ -251,9 +253,9 @@ class ConsensusSettings(Settings):
     )
     min_judges: int = setting(
         1,
-        "With variables = union: minimum number of sites that judge a separation. Where fewer have "
-        "all columns of the separating set, sites that have some of them judge it as well. Where "
-        "counts choose, no move with fewer judges is made.",
+        "With variables = union: minimum number of sites that judge whether a set of columns "
+        "separates two others. Where fewer sites have the whole set, sites that have a part of it "
+        "judge as well. With --choose counts or climb, moves with fewer judges are not made.",
         at_least(1),
     )
     min_alike: int = setting(
@@ -321,7 +323,7 @@ class ConsensusSettings(Settings):
     )
     sum_retries: int = setting(
         3,
-        "Secure sums: how many times a silent site is asked again. All sites must answer.",
+        "Secure sums: number of further requests to a silent site. All sites must answer.",
         at_least(0),
     )
     known: Knowledge | None = None
@@ -452,14 +454,14 @@ class CourierSettings(Settings):
 
     names: tuple[str, ...] = setting(
         (),
-        "Sites without a network, by the names of their keys: messages to them are files, which "
+        "Sites without a network, by the names of their keys. Messages to them are files, which "
         "people carry (docs/courier.md).",
         key="couriers",
         shown="none",
     )
     folder: str | None = setting(
         None,
-        "Folder of these files at the server, in a run that has nodes, too.",
+        "In a run that also has nodes: folder of the couriers' files at the server.",
         key="courier-dir",
     )
     keys: str | None = setting(

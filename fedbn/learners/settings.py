@@ -97,15 +97,15 @@ class LearnerSettings(Settings):
     )
     candidates: int | None = setting(
         None,
-        "Number of candidate neighbours per variable, those that alone gain most. For tables of "
-        "thousands of columns.",
+        "Maximum number of candidate neighbours per variable: those that alone raise the score the "
+        "furthest. For tables of thousands of columns.",
         at_least(1),
         shown="no limit",
     )
     memory_mb: float = setting(
         512.0,
-        "Memory in MB for stored scores and bitmaps, and as much again for the trees of BOSS. A "
-        "store that is full is emptied.",
+        "Memory in MB for stored scores and bitmaps, and as much again for the trees of BOSS. When "
+        "it is full, the stored values are discarded and computed again when needed.",
         finite_at_least(1),
     )
     threads: int = setting(
@@ -140,7 +140,9 @@ class LearnerSettings(Settings):
         "Privacy loss ε per row of one site's table (one row added or removed).",
         positive_and_finite,
     )
-    delta: float = setting(1e-6, "The δ that goes with --epsilon.", probability)
+    delta: float = setting(
+        1e-6, "The δ of the guarantee (ε, δ). It must be far below 1 / rows.", probability
+    )
     dp_edges: float = setting(
         1.5,
         "Maximum number of arcs that a private learner draws, as a multiple of the number of "
@@ -150,14 +152,14 @@ class LearnerSettings(Settings):
     bounds: str | None = setting(
         None,
         "Bounds of columns of numbers for dp-moments, known without the table: LOW:HIGH for every "
-        "column, NAME=LOW:HIGH for one, with ; between them. Numbers beyond count as the bound.",
+        "column, NAME=LOW:HIGH for one, with ; between them. Numbers outside are set to the bound.",
         require_bounds,
         shown="none",
     )
     noise: str = setting(
         "system",
-        "Where private learners take their noise from: system (the operating system) or seeded "
-        "(--seed; for experiments, the result is not private).",
+        "Source of the noise of private learners: system (the operating system) or seeded (from "
+        "--seed: for experiments; the result is not private).",
         one_of("system", "seeded"),
         local=True,
     )
@@ -194,7 +196,7 @@ class LearnerSettings(Settings):
         "Memory limit of an exact search, in MB.",
         positive_and_finite,
         flags=("--memory",),
-        shown="what is free",
+        shown="the free memory",
     )
 
     own: tuple[str, ...] = setting(

@@ -11,8 +11,8 @@ __all__ = ["courier"]
 
 courier = typer.Typer(
     name="courier",
-    help="Runs with sites that have no network: requests and replies are signed files, which "
-    "people carry. At a site: fedbn site answer.",
+    help="Run a federation with sites that have no network: requests and replies are signed files, "
+    "which people carry. At a site, use fedbn site answer.",
     no_args_is_help=True,
 )
 courier.command(

@@ -158,7 +158,7 @@ def credible(
     """Count, list and average all structures within a Bayes factor of the best one.
 
     A structure is credible when its score is within ln(BF) of the best. The set is exact: nothing
-    is left out without proof, and numbers say "at least" where a limit was met. Edges go to
+    is left out without proof, and counts are given as "at least" where a limit was met. Edges go to
     standard output as CSV with their posteriors, counts to standard error.
     """
     with starting("loading the solvers", not (quiet or as_json)):

@@ -39,7 +39,9 @@ def simulate(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(show_default="results/NAME", help="Results folder; replaced atomically."),
+        typer.Option(
+            show_default="results/NAME", help="Results folder; an earlier one is replaced."
+        ),
     ] = None,
     ledger: LedgerFile = None,
     config: Annotated[
@@ -131,9 +133,10 @@ def report(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a run's report as one HTML file, which asks nothing of any other machine.
+    """Write a run's report as one HTML file, which loads nothing from other machines.
 
-    Every run leaves report.html in its folder; this makes it anew, or the one for the public.
+    Every run leaves report.html in its folder. This command writes it again, or with --public a
+    version that names no site.
     """
     from fedbn.results.page.files import write_report
     from simulations.terminal import print_json

@@ -12,7 +12,7 @@ __all__ = ["site"]
 
 site = typer.Typer(
     name="site",
-    help="A site's decisions in one file, and its table, read once under them.",
+    help="Write a site's file of decisions, prepare its table, and answer requests that are files.",
     no_args_is_help=True,
 )
 site.command(

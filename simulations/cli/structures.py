@@ -92,8 +92,8 @@ def fuse(
     site_rows: Annotated[
         str | None,
         typer.Option(
-            help="Rows behind each DAG, with commas: 500,1200,800. --groups auto then knows which "
-            "differences are due to fewer rows, and finds more groups.",
+            help="Numbers of rows behind the DAGs, with commas: 500,1200,800. --groups auto then "
+            "allows for differences that come from fewer rows, and finds more groups.",
         ),
     ] = None,
     max_treewidth: Annotated[
@@ -153,7 +153,9 @@ def fuse(
     gold: Annotated[
         Path | None, typer.Option(help="File of the true structure, for comparison.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Also write a results folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write a results folder; an earlier one is replaced.")
+    ] = None,
     seed: Seed = 1,
     as_json: Json = False,
     quiet: Quiet = False,

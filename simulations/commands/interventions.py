@@ -216,7 +216,7 @@ def _print(
         print(TAKEN if has_range else TAKEN.partition(";")[0] + ".")
         return
     count = max(answer.parent_sets for answer in answers)
-    those = "all networks that say the same of the data"
+    those = "all networks that fit the data equally"
     if asked.knowledge is not None:
         those += " and keep the run's knowledge"
     print(

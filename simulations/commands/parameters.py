@@ -62,9 +62,8 @@ def parameters(
     """Count in the sites' tables; write the network, its BIF and the report into the results.
 
     The columns are read as the run read them, under the agreed schema, except for those of --cuts,
-    which become intervals. All rows of these tables
-    count: no policy holds back any of them, and therefore a site's file with a rule for small
-    counts (disclosure) is refused.
+    which become intervals. All rows of these tables count, for no policy applies here; a site's
+    file with a rule for small counts (disclosure) is therefore refused.
     """
     from simulations.terminal import print_json
 

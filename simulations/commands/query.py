@@ -80,7 +80,7 @@ def query(
     explain: Annotated[
         bool,
         typer.Option(
-            "--most-probable", help="The most probable states of all the rest, jointly (MAP)."
+            "--most-probable", help="The most probable joint states of all other variables (MAP)."
         ),
     ] = False,
     given_file: Annotated[

@@ -39,17 +39,17 @@ def sample(
         float | None,
         typer.Option(help="ε per row of --table that these counts may cost (zCDP, one release)."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The δ at which ε holds.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="The δ of the guarantee (ε, δ).")] = 1e-6,
     schema: Annotated[
         Path | None,
         typer.Option(
             show_default="that of the results folder",
-            help="With --epsilon: columns and states; those of the table are data, too.",
+            help="With --epsilon: file with columns and states, not made from the table.",
         ),
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(show_default="beside the table", help="Where --epsilon is written down."),
+        typer.Option(show_default="beside the table", help="Ledger that records --epsilon."),
     ] = None,
     network_dir: NetworkDir = None,
     seed: Seed = 1,

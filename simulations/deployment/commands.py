@@ -88,9 +88,9 @@ def app_folder(
 ) -> None:
     """Write the Flower app that `flwr run` takes, with the settings of a deployed run.
 
-    A deployed run has no setting for where the data are: each site's SuperNode names its own table.
-    With --set network, table or sites it is the app of a simulation, for fedbn flower-run, which
-    no deployed site answers.
+    A deployed run has no setting for the data: each site's own file names its table. With --set
+    network, table or sites it is the app of a simulation, for fedbn flower-run; no deployed site
+    answers it.
     """
     from fedbn.federation.run_config import to_run_config
     from simulations.deployment.pin import bundle_digest

@@ -49,10 +49,10 @@ def reproduce_cg_dca(
     ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
-    """CG-DCA: section 5.1, Tables 1 to 8, start points, pricings, and the consensus on top.
+    """Repeat the CG-DCA paper: section 5.1, Tables 1 to 8, start points, pricings; and fuse.
 
-    One line of rows.jsonl a case: a study that was stopped goes on where it was. The report has
-    what there is so far.
+    Each case is one line of rows.jsonl; an interrupted study continues where it was. The report
+    has the cases that have ended so far.
     """
     began = time.monotonic()
     say_start("starting: loading the study", not quiet)

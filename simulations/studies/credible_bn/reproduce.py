@@ -41,7 +41,7 @@ def credible(
     ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
-    """Credible sets: the paper's Tables 1 to 5, and what they bring to a federation.
+    """Repeat Tables 1 to 5 of the paper on credible sets, and measure their use in a federation.
 
     Rows are written one by one; an interrupted run continues where it was. The report is
     report.md in the folder.

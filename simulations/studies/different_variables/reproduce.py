@@ -17,8 +17,8 @@ PARTS = {
     "Sites with different variables", seeds=10, parts=PARTS, filters=("network", "sites")
 )
 def reproduce_different_variables(asked: Asked) -> dict[str, StudyPart]:
-    """What is lost where sites lack variables, against padding, votes and pair judges; and what
-    choosing by counts brings there."""
+    """Measure what is lost where sites lack variables, against padding, votes and pair judges,
+    and what choosing by counts adds."""
     from simulations.studies.different_variables.counts import (
         count_cases,
         count_sections,

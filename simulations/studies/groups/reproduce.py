@@ -20,9 +20,9 @@ from simulations.study_cases import study_settings
     },
 )
 def reproduce_groups(asked: Asked) -> dict[str, StudyPart]:
-    """Sites of several populations: are they found, are alike ones left, and what is it worth.
+    """Measure whether groups of sites are found, the false alarms, and what groups gain.
 
-    Cases of 0 rows have sites of unequal rows.
+    In cases of 0 rows, sites have different numbers of rows.
     """
     from simulations.studies.groups.cases import PARTS, cases
     from simulations.studies.groups.report import sections

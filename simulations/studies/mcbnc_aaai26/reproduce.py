@@ -48,10 +48,10 @@ def reproduce_mcbnc(
     ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
-    """MCBNC: the grid of 15 networks, every figure, table and claim, and what is beyond the paper.
+    """Repeat the MCBNC paper: its grid of 15 networks, figures, tables and claims; then more.
 
-    The inputs are learned once (inputs.jsonl). One line of rows.jsonl a case: a study that was
-    stopped goes on where it was. report.md and report.html have what there is so far.
+    The inputs are learned once (inputs.jsonl). Each case is one line of rows.jsonl; an interrupted
+    study continues where it was. report.md and report.html have the cases that have ended so far.
     """
     began = time.monotonic()
     say_start("starting: loading the study", not quiet)

@@ -10,7 +10,7 @@ from simulations.study_cases import study_settings
 
 @study_command("Missing cells", seeds=10)
 def reproduce_missing_cells(asked: Asked) -> dict[str, StudyPart]:
-    """How far structures of imputed tables are from those of complete ones, and at what cost."""
+    """Measure how far structures of imputed tables are from those of complete ones, and costs."""
     from simulations.studies.missing_cells.report import sections
     from simulations.studies.missing_cells.runs import cases, run_case
 

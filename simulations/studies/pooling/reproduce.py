@@ -22,7 +22,7 @@ from simulations.studies.parts import Asked, StudyPart, study_command
     fresh=True,
 )
 def reproduce_pooling(asked: Asked) -> dict[str, StudyPart]:
-    """What a federation loses by not pooling: structures alone, counts, a climb, pooled rows."""
+    """Measure what is lost by not pooling: structures alone, counts, a climb, pooled rows."""
     from simulations.studies.pooling.cases import PARTS, cases
     from simulations.studies.pooling.report import sections
     from simulations.studies.pooling.runs import run_case

@@ -18,7 +18,7 @@ from simulations.studies.parts import Asked, StudyPart, study_command
     filters=(),
 )
 def reproduce_privacy(asked: Asked) -> dict[str, StudyPart]:
-    """Privacy of structures: what it costs, what leaks without it, which claims hold."""
+    """Measure what privacy costs, what structures leak without it, and which claims hold."""
     from simulations.studies.privacy.audits import run_audit
     from simulations.studies.privacy.cases import (
         audit_cases,

@@ -18,7 +18,7 @@ from simulations.study_cases import study_settings
     },
 )
 def reproduce_real_tables(asked: Asked) -> dict[str, StudyPart]:
-    """Tables of numbers and categories: consensuses by mixed-bic against cutting the numbers."""
+    """Compare mixed-bic with cutting the numbers, on tables of numbers and categories."""
     from simulations.studies.real_tables.report import (
         blind_sections,
         site_sections,

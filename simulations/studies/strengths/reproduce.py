@@ -19,7 +19,7 @@ from simulations.study_cases import study_settings
     },
 )
 def reproduce_strengths(asked: Asked) -> dict[str, StudyPart]:
-    """Of edges that are said to be 80 % sure, how many are true."""
+    """Measure the share of true edges among those with a strength of, for example, 80 %."""
     from simulations.studies.strengths.cases import PARTS, cases
     from simulations.studies.strengths.report import sections
     from simulations.studies.strengths.runs import run_case
