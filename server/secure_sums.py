@@ -26,6 +26,7 @@ from fedbn.federation.grouped_sums import GroupedSums, GroupOfSums, numbered_gro
 from fedbn.federation.records import KEYS as KEY_RECORD
 from fedbn.federation.records import MASKED
 from fedbn.federation.reply_limits import Limits
+from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import (
@@ -165,7 +166,8 @@ def secure_federation(
     if settings.choose != "smhd":
         result, lacking = _drive(summed_choice(result, run), cohort, terms)
         if lacking is not None:
-            LOG.warning("the structures alone choose: %s", lacking)
+            for remark in run_remarks(result):
+                LOG.warning("%s", remark)
     if run.rounds.parameters == "federated":
         network = None
         if lacking is None:
@@ -215,15 +217,16 @@ def require_countable(schema: Schema, run: ServerRun) -> None:
 
 
 def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) -> T:
-    """What a search finds that is sent the sums it asks for, or that a site did not answer; raises
-    QuorumError where a sum is none that honest sites can have."""
+    """What a search finds that is sent the sums it asks for, or why there are none; raises
+    QuorumError where it cannot go on without, as where a sum of structures is none that honest
+    sites can have."""
     try:
         request = next(search)
         while True:
             data = to_bytes(request, terms.session, cohort.rounds)
             try:
                 sums = unmasked_sum(ask_masked(cohort, data, terms))
-            except QuorumError as error:
+            except (QuorumError, MessageError) as error:
                 request = search.throw(error)
             else:
                 request = search.send(sums)

@@ -27,7 +27,8 @@ def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report:
     on columns that are constant within every site, on sites that are two groups or far from the
     consensus, on row weights that broke a limit, on families of more parameters than all rows pay
-    for, on columns that no site answered for together, and on families too large to be counted."""
+    for, on columns that no site answered for together, on counts that are lacking, and on families
+    too large to be counted."""
     said: list[str] = []
     if isinstance(result, FederationResult):
         said += [
@@ -38,7 +39,7 @@ def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
             *_on_unpaid(result),
         ]
     else:
-        said += _on_unknown(result)
+        said += [*_on_unknown(result), *_on_lacking(result)]
     if result.choice is not None:
         said += _on_families(result.choice, result.schema)
     return tuple(said)
@@ -132,6 +133,14 @@ def _on_unpaid(result: FederationResult) -> list[str]:
         f"rows of all sites pay for, at {sites} of {len(result.replies)}; these families keep the "
         f"parents that they have with the next smaller row weight: {list_some(sorted(lost), SHOWN)}"
     ]
+
+
+def _on_lacking(result: SecureResult) -> list[str]:
+    """Why counts did not choose, or chose by what was known until then."""
+    if not result.lacking:
+        return []
+    known = "structures alone" if result.choice is None else "counts that were known until then"
+    return [f"the {known} chose: {result.lacking}"]
 
 
 def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:

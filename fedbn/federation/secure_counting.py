@@ -14,7 +14,7 @@ from fedbn.arrays import Ints
 from fedbn.choice.candidates import SUMMED_LIMITS, Candidate
 from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
-from fedbn.errors import DataError, NetworkError, QuorumError
+from fedbn.errors import DataError, MessageError, NetworkError, QuorumError
 from fedbn.federation.choice_record import counted_consensus
 from fedbn.federation.counting import Counting, by_preference, open_dialogue
 from fedbn.federation.runs import ServerRun
@@ -34,16 +34,24 @@ Lacking = str | None
 def summed_choice(
     result: SecureResult, run: ServerRun
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
-    """Ask for counts, and choose by them; QuorumError may be thrown in where a site has none."""
+    """Ask for counts, and choose by them; QuorumError may be thrown in where a site has none, and
+    MessageError where their answers make no sum.
+
+    Where a site falls silent, what was counted until then chooses. Where sums are none that honest
+    sites can have, no sum before is to be trusted, either: the structures alone choose.
+    """
     dialogue, lacking = _open(result, run), None
     while (wanted := dialogue.request()) is not None:
         try:
             sums = yield from sum_families(wanted.tables, run.learner.ess)
-        except (QuorumError, DataError) as error:
+        except QuorumError as error:
             lacking = str(error)
             break
+        except (DataError, MessageError) as error:
+            return replace(result, lacking=str(error)), str(error)
         dialogue = dialogue.hear_sums({result.clients: sums.counts.rows}, *sums)
     choice = dialogue.choice
+    result = replace(result, lacking=lacking or "")
     if choice is None:
         return result, lacking
     assert isinstance(result.consensus, Consensus)
@@ -82,12 +90,12 @@ def summed_parameters(
     result: SecureResult, ess: float
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, BayesianNetwork | None, Lacking]]:
     """Ask for the counts of the consensus' families, and give it parameters: those of the pooled
-    rows, to the last digit. QuorumError may be thrown in."""
+    rows, to the last digit. QuorumError and MessageError may be thrown in."""
     dag = result.consensus.dag
     try:
         tables = FamilyTables(result.schema, families_of([dag]))
         sums = yield from sum_families(tables)
         network = parameters_of(dag, sums.counts, ess)
-    except (QuorumError, DataError, NetworkError) as error:
+    except (QuorumError, MessageError, DataError, NetworkError) as error:
         return result, None, str(error)
     return replace(result, families=result.families + len(tables.families)), network, None

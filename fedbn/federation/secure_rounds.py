@@ -101,6 +101,7 @@ class SecureResult:
     choice : what counts of families said, where they were asked for.
     families : how many families were counted in all.
     answered : where sites have different columns, those that each of `clients` answered for.
+    lacking : why there were no counts to choose by, or no more; empty where there were all.
     """
 
     schema: Schema
@@ -114,6 +115,7 @@ class SecureResult:
     cost: SumCost
     choice: CountedChoice | None = None
     families: int = 0
+    lacking: str = ""
     answered: tuple[tuple[str, ...], ...] = ()
 
     @property

@@ -14,6 +14,7 @@ from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, Quor
 from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.prepared_table import renew
+from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import server_run
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import statements
@@ -157,7 +158,7 @@ def test_a_site_whose_policy_gives_no_counts_leaves_the_consensus_without(
         result = run_deployed(configs, COUNTED)
         assert (result.choice is not None) == (allowed == "true")
         assert (result.families > 0) == (allowed == "true")
-    assert "the structures alone choose" in caplog.text
+    assert "the structures alone chose" in caplog.text
     assert "no parameters" in caplog.text
     assert "client 2: refused by this site's policy: counts" in caplog.text
     log = read_log(tmp_path / "0" / "east.csv.disclosures.jsonl").entries
@@ -166,7 +167,8 @@ def test_a_site_whose_policy_gives_no_counts_leaves_the_consensus_without(
 
 # --- one site ----------------------------------------------------------------------------------
 
-DATA = run_experiment(SUMMED.change(aggregation="open")).simulation.sites[0].dataset
+SITES = run_experiment(SUMMED.change(aggregation="open")).simulation.sites
+DATA = SITES[0].dataset
 
 
 def voted_site(counts: int) -> Any:
@@ -228,4 +230,35 @@ def test_a_climb_whose_site_falls_silent_ends_with_what_is_known() -> None:
     next(search)
     with pytest.raises(StopIteration) as end:
         search.throw(QuorumError("north did not"))
-    assert end.value.value == (result, "north did not")
+    assert end.value.value == (replace(result, lacking="north did not"), "north did not")
+
+
+@pytest.mark.parametrize("lie", ["no table", "length"])
+@pytest.mark.parametrize("request_", [1, 2])
+def test_sums_that_no_sites_have_leave_what_the_structures_chose(
+    request_: int, lie: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A site lies in the first request for counts, or in one of the climb; no count chooses then,
+    and the run goes on to its result."""
+    import clients.secure_sums as site
+
+    alone = run_experiment(SUMMED).result
+    honest, asked = site.own_counts, []
+
+    def lying(*given: Any) -> Any:
+        asked.append(honest(*given))
+        if len(asked) != len(SITES) * request_:
+            return asked[-1]
+        if lie == "length":
+            return asked[-1][:-1]
+        return asked[-1] + np.arange(asked[-1].size)
+
+    monkeypatch.setattr(site, "own_counts", lying)
+    federated = federate(grid_of(COUNTED), server_run(COUNTED))
+    assert len(asked) == len(SITES) * request_
+    assert federated.result.choice is None
+    assert federated.result.consensus.dag == alone.consensus.dag
+    assert federated.network is None
+    (told,) = run_remarks(federated.result)
+    assert told.startswith("the structures alone chose: ")
+    assert told in caplog.text
