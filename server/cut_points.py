@@ -10,7 +10,7 @@ follows.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -70,14 +70,15 @@ def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cut
         return kinds_from_text(text, limits)
 
     sites = Sites(grid, {node: f"node {node}" for node in sorted(nodes)}, run.reply_seconds)
-    kinds = _answers(sites, question_to_text(None), read_kinds)
+    kinds = _answers(sites, dict.fromkeys(sites.clients.values(), None), read_kinds)
     sites = sites.only(kinds)
-    given = tables.preparation().cuts
-    wanted = wanted_intervals(tables.intervals, kinds, given)
-    for remark in uncut_remarks(tables.intervals, kinds, given):
+    asked = tables.intervals, kinds, tables.preparation().cuts, run.variables
+    wanted = wanted_intervals(*asked)
+    for remark in uncut_remarks(*asked):
         LOG.warning("%s", remark)
     if run.consensus.aggregation == "open":
-        state = _select(sites, Selection(wanted), limits)
+        having = [name for name, own in kinds.items() if not wanted.keys().isdisjoint(own)]
+        state = _select(sites.only(having), kinds, Selection(wanted), limits)
     else:
         state = masked_selection(sites, Selection(wanted), run)
     for remark in state.remarks():
@@ -86,16 +87,20 @@ def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cut
     return state.cuts()
 
 
-def _select(sites: Sites, begin: Selection, limits: Limits) -> Selection:
-    """All rounds, begun anew with fewer sites whenever one of them drops out."""
+def _select(
+    sites: Sites, kinds: Mapping[str, Container[str]], begin: Selection, limits: Limits
+) -> Selection:
+    """All rounds, begun anew with fewer sites whenever one of them drops out. A site is asked for
+    the columns alone that it has, by `kinds`."""
     state, before, weights = begin, dict[str, Histogram](), list[dict[str, int]]()
     rounds: list[Mapping[str, Histogram]] = []
     while not state.done:
         question = state.question()
-        read = partial(_read_counts, question=question, before=before, limits=limits)
-        answers = _answers(sites, question_to_text(question), read)
+        asked = {name: question.only(kinds[name]) for name in sites.clients.values()}
+        read = partial(_read_counts, asked=asked, before=before, limits=limits)
+        answers = _answers(sites, asked, read)
         if len(answers) == len(sites.clients):
-            found = list(answers.values())
+            found = [answer.over(question) for answer in answers.values()]
             weights = weights if before else weights_of(found)
             state, before = state.after(total_of(found, weights)), answers
             rounds.append(answers)
@@ -119,25 +124,33 @@ def _warn_of_scales(rounds: Sequence[Mapping[str, Histogram]]) -> None:
 
 
 def _read_counts(
-    text: object, client: str, question: Question, before: Mapping[str, Histogram], limits: Limits
+    text: object,
+    client: str,
+    asked: Mapping[str, Question],
+    before: Mapping[str, Histogram],
+    limits: Limits,
 ) -> Histogram:
     """The histogram of a site; raises MessageError unless it is of the numbers of its last one."""
-    answer = histogram_from_text(text, question, limits)
-    if client in before and not before[client].is_refined_by(answer, question):
+    answer = histogram_from_text(text, asked[client], limits)
+    if client in before and not before[client].is_refined_by(answer, asked[client]):
         raise MessageError("counts must be those of the round before")
     return answer
 
 
 def _answers(
-    sites: Sites, question: str, read: Callable[[object, str], Answer]
+    sites: Sites, asked: Mapping[str, Question | None], read: Callable[[object, str], Answer]
 ) -> dict[str, Answer]:
-    """Site -> its answer, of those that answer well; why another does not is logged."""
-    content = RecordDict({"question": ConfigRecord({"text": question})})
+    """Site -> its answer to what it is asked, of those that answer well; why another does not is
+    logged."""
+    contents = {
+        name: RecordDict({"question": ConfigRecord({"text": question_to_text(question)})})
+        for name, question in asked.items()
+    }
 
     def read_text(reply: RecordDict, client: str) -> Answer:
         return read(FORM.read(reply.get(FORM.name))["text"], client)
 
-    answers, refused = sites.ask(HISTOGRAM, content, read_text)
+    answers, refused = sites.ask_each(HISTOGRAM, contents, read_text)
     for reason in refused.values():
         LOG.warning("no histogram: %s", reason)
     if not answers:

@@ -106,12 +106,14 @@ def require_columns(source: str, names: Collection[str], wanted: Iterable[str]) 
             raise DataError(f"{source} has no column {name!r}{did_you_mean(name, names)}")
 
 
-def require_some_has(names: Collection[str], left_out: Iterable[str]) -> None:
-    """Raise DataError where a column that a run leaves out is in none of its tables."""
-    for name in left_out:
+def require_some_has(
+    names: Collection[str], wanted: Iterable[str], what: str = "is left out"
+) -> None:
+    """Raise DataError where a column that a run leaves out, or cuts, is in none of its tables."""
+    for name in wanted:
         if name not in names:
             raise DataError(
-                f"no table has the column {name!r} that is left out{did_you_mean(name, names)}"
+                f"no table has the column {name!r} that {what}{did_you_mean(name, names)}"
             )
 
 

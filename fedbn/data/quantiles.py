@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 
@@ -80,6 +80,11 @@ class Question:
             if list(prefixes) != sorted(set(prefixes)) or not all(0 <= p < top for p in prefixes):
                 raise DataError(f"the buckets of {name!r} must ascend below {top}")
 
+    def only(self, names: Container[str]) -> Question:
+        """The same of some columns."""
+        some = {name: found for name, found in self.prefixes.items() if name in names}
+        return Question(self.round, some)
+
 
 @dataclass(frozen=True)
 class Histogram:
@@ -103,6 +108,10 @@ class Histogram:
             for bucket, count in found.items():
                 total[name][bucket] = total[name].get(bucket, 0) + count
         return Histogram(total)
+
+    def over(self, question: Question) -> Histogram:
+        """The same with all columns of a question; of one that is not there it has no numbers."""
+        return Histogram({name: self.counts.get(name, {}) for name in question.prefixes})
 
     def is_refined_by(self, finer: Histogram, question: Question) -> bool:
         """Whether `finer`, the answer to `question`, has as many numbers in each bucket as this."""
@@ -345,6 +354,7 @@ def uncut_remarks(
     asked: tuple[int | None, Mapping[str, int]],
     kinds: Mapping[str, Mapping[str, bool]],
     given: Iterable[str],
+    variables: str = "same",
 ) -> list[str]:
     """Of columns that are many numbers at some site, why those that are not cut are not.
 
@@ -353,7 +363,7 @@ def uncut_remarks(
     if asked[0] is None:
         return []
     found: set[str] = {name for site in kinds.values() for name, many in site.items() if many}
-    uncut = sorted(found - set(given) - set(wanted_intervals(asked, kinds, given)))
+    uncut = sorted(found - set(given) - set(wanted_intervals(asked, kinds, given, variables)))
     lines = []
     for name in uncut[:SHOWN]:
         sites = sorted(site for site in kinds if name not in kinds[site])
@@ -371,6 +381,7 @@ def wanted_intervals(
     asked: tuple[int | None, Mapping[str, int]],
     kinds: Mapping[str, Mapping[str, bool]],
     given: Iterable[str],
+    variables: str = "same",
 ) -> dict[str, int]:
     """Column -> number of intervals.
 
@@ -379,6 +390,7 @@ def wanted_intervals(
     asked : as `parse_intervals` gives it.
     kinds : site -> column of numbers -> whether there are many.
     given : columns that have cuts already.
+    variables : "union" where a site may lack a column: then one site must have it.
 
     Raises
     ------
@@ -386,17 +398,20 @@ def wanted_intervals(
     """
     whole, named = asked
     for name in named:
-        for site, found in kinds.items():
-            if name not in found:
+        lacking = [site for site, found in kinds.items() if name not in found]
+        for site in lacking:
+            found = kinds[site]
+            if variables == "same" or len(lacking) == len(kinds):
                 raise ConfigError(
                     f"discretise: at {site!r} there must be a column {name!r} of numbers only; "
                     f"such columns are there: {list_some(sorted(found)) or 'none'}"
                 )
     if whole is None:
         return dict(named)
-    everywhere = set.intersection(*(set(found) for found in kinds.values())) if kinds else set()
+    of_all = set.intersection if variables == "same" else set.union
+    known = of_all(*(set(found) for found in kinds.values())) if kinds else set()
     return {
         name: whole
-        for name in sorted(everywhere - set(given))
-        if any(found[name] for found in kinds.values())
+        for name in sorted(known - set(given))
+        if any(found.get(name, False) for found in kinds.values())
     }

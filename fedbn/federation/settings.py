@@ -538,7 +538,9 @@ class Experiment(Settings):
     def _require_union(self) -> None:
         """Raise ConfigError for what is not defined where sites have different columns."""
         refused = {
-            "discretise (give cuts)": bool(self.tables.discretise),
+            f"discretise and aggregation = {self.consensus.aggregation} (give cuts)": (
+                bool(self.tables.discretise) and self.consensus.aggregation != "open"
+            ),
             f"several row weights and choose = {self.consensus.choose}": (
                 len(self.learner.ladder) > 1 and self.consensus.choose != "smhd"
             ),

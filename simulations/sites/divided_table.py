@@ -16,6 +16,7 @@ import numpy as np
 
 from clients.site import Site
 from fedbn.arrays import Indices
+from fedbn.data.columns import column_names
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Dataset, Kind
 from fedbn.data.lacking import draw_columns
@@ -66,6 +67,8 @@ def read_prepared(
     """A table as the score and the site need it; the log has how many rows were left out."""
     kind = cast(Kind, kind_of_score(experiment.learner.score))
     site = decided or SiteFile()
+    if experiment.consensus.variables == "union":
+        cuts = _own_cuts(experiment, path, site, cuts)
     how = site_preparation(experiment.tables, site, cuts)
     status = Path(path).stat() if Path(path).is_file() else None
     stamp = (status.st_mtime_ns, status.st_size) if status else None
@@ -74,6 +77,19 @@ def read_prepared(
     if found.rows_dropped:
         LOG.info("%s: %d rows are left out, as a cell is missing", path, found.rows_dropped)
     return found
+
+
+def _own_cuts(
+    experiment: Experiment, path: str, site: SiteFile, cuts: Mapping[str, Cuts] | None
+) -> dict[str, Cuts]:
+    """The cut points of the columns that a table has, where it may lack some."""
+    given = site_preparation(experiment.tables, site, cuts)
+    if not given.cuts:
+        return {}
+    agreed = experiment.tables.preparation(cuts).cuts
+    own = site.mapping.columns
+    known = {own.get(name, name) for name in column_names(path, given.form)}
+    return {name: found for name, found in agreed.items() if name in known}
 
 
 @dataclass(frozen=True)

@@ -133,14 +133,16 @@ def with_found_cuts(experiment: Experiment) -> Experiment:
         tables = replace(tables, cuts=cuts_text(cuts), discretise=())
     elif tables.discretise:
         numbers = {path: site_numbers(path, tables, decided) for path, decided in opened}
-        tables = tables_with_cuts(numbers, tables)
+        tables = tables_with_cuts(numbers, tables, experiment.consensus.variables)
     return experiment.change(tables=tables)
 
 
 def require_left_out(experiment: Experiment) -> None:
-    """Raise DataError where the run leaves out a column that no table has: a slip of the pen."""
-    wanted = experiment.tables.preparation().leave_out
-    if not wanted:
+    """Raise DataError where the run leaves out a column that no table has, or cuts one where sites
+    may lack it: a slip of the pen."""
+    how = experiment.tables.preparation()
+    cut = how.cuts if experiment.consensus.variables == "union" else {}
+    if not (how.leave_out or cut):
         return
     table = experiment.data.table
     opened = [open_site(file) for file in site_files(experiment)]
@@ -150,7 +152,8 @@ def require_left_out(experiment: Experiment) -> None:
         own = decided.mapping.columns
         known |= {own.get(name, name) for name in column_names(path, form)}
     if known:
-        require_some_has(known, wanted)
+        require_some_has(known, how.leave_out)
+        require_some_has(known, cut, "has cuts")
 
 
 def simulation(experiment: Experiment) -> Simulation:

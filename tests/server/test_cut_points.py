@@ -11,13 +11,15 @@ import pytest
 from flwr.app import ConfigRecord, Message
 
 from fedbn.data.quantiles import uncut_remarks
-from fedbn.errors import QuorumError
+from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.wire.texts import canonical
 from server.cut_points import find_cuts
+from simulations.experiment import experiment_from
 from simulations.in_process_grid import InProcessGrid
+from simulations.run import run_experiment
 
 PLAN = Experiment.of(discretise=("age:3",))
 LIAR = 4
@@ -138,3 +140,62 @@ def test_one_site_that_claims_a_million_rows_does_not_move_all_cuts(tmp_path: Pa
     honest = np.sort(AGES[:2].ravel())
     assert len(found) > 0
     assert honest[0] < found[0] < honest[-1]
+
+
+COLUMNS = {"s0": ("age",), "s1": ("age", "height"), "s2": ("height",)}
+
+
+def tables_with_different_columns(folder: Path) -> dict[str, dict[str, list[float]]]:
+    """Site -> column -> its numbers. Each has `b`, too."""
+    rng, made = np.random.default_rng(4), dict[str, dict[str, list[float]]]()
+    for name, columns in COLUMNS.items():
+        made[name] = {column: rng.integers(17, 91, 60).tolist() for column in columns}
+        rows = zip(*made[name].values(), "xy" * 30, strict=True)
+        text = ",".join((*made[name], "b")) + "\n"
+        (folder / f"{name}.csv").write_text(
+            text + "".join(",".join(map(str, row)) + "\n" for row in rows)
+        )
+        (folder / f"{name}.toml").write_text("[policy]\nhistograms = true\nmin-state-rows = 0\n")
+    return made
+
+
+def cuts_of(made: dict[str, dict[str, list[float]]], column: str) -> tuple[float, ...]:
+    numbers = [value for own in made.values() for value in own.get(column, [])]
+    return tuple(np.quantile(numbers, [1 / 3, 2 / 3], method="inverted_cdf").tolist())
+
+
+def test_a_column_is_cut_over_the_sites_that_have_it(tmp_path: Path) -> None:
+    """At deployed sites, each asked for its own columns alone, as in a simulation."""
+    made = tables_with_different_columns(tmp_path)
+    plan = Experiment.of(discretise=("3",), variables="union")
+    asked: list[tuple[int, set[str]]] = []
+
+    def watch(node: int, reply: Message) -> Message:
+        if reply.has_content() and "histogram" in reply.content:
+            told = json.loads(str(reply.content["histogram"]["text"]))
+            asked.append((node, set(told["columns"])))
+        return reply
+
+    nodes = [
+        {"data-path": str(tmp_path / f"{name}.csv"), "policy": str(tmp_path / f"{name}.toml")}
+        for name in made
+    ]
+    grid = InProcessGrid(to_run_config(plan), nodes, fault=watch)
+    cuts = find_cuts(grid, [2, 3, 4], server_run(plan))
+    assert cuts == {name: cuts_of(made, name) for name in ("age", "height")}
+    assert len(asked) == 3 * 4  # with that for the kinds
+    assert all(own == set(made[f"s{node - 2}"]) for node, own in asked)
+    with pytest.raises(ConfigError, match="there must be a column 'weight'"):
+        find_cuts(grid, [2, 3, 4], server_run(plan.change(discretise=("weight:3",))))
+    named = find_cuts(grid, [2, 3, 4], server_run(plan.change(discretise=("height:3",))))
+    assert named == {"height": cuts["height"]}
+
+
+@pytest.mark.filterwarnings("default::fedbn.errors.FedbnWarning")
+def test_a_simulation_cuts_the_same(tmp_path: Path) -> None:
+    made = tables_with_different_columns(tmp_path)
+    sites = [str(tmp_path / f"{name}.csv") for name in made]
+    wanted = {"sites": sites, "discretise": ["3"], "engine": "in-process"}
+    schema = run_experiment(experiment_from({**wanted, "variables": "union"})).result.schema
+    assert schema.cuts == {name: cuts_of(made, name) for name in ("age", "height")}
+    assert schema.names == ("age", "b", "height")

@@ -188,7 +188,7 @@ def test_every_row_weight_of_the_ladder_is_learned_on_a_sites_own_columns(
         ),
         ({"groups": "auto"}, "groups = auto"),
         ({"fusion": "genetic-union"}, "fusion = genetic-union"),
-        ({"discretise": ("4",)}, "discretise"),
+        ({"discretise": ("4",), "aggregation": "secure-sums"}, "discretise and aggregation"),
         ({"row_weight": "ladder", "choose": "climb"}, "several row weights and choose = climb"),
     ],
 )
