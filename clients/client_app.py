@@ -43,6 +43,7 @@ from fedbn.errors import MessageError
 from fedbn.federation.family_message import ANSWERS
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
+from fedbn.federation.missing_shares import missing_shares, shares_text
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.site_table import many_numbers
@@ -352,6 +353,9 @@ def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:
     told = {key: rows for key, rows in counted.items() if rows >= max(rule.least, 1)}
     if rule.least <= 1 or (told and request.enter_rows()):
         record.update({key: rule.rows(rows) for key, rows in told.items()})
+    shares = request.site.policy.missing_shares and site.dataset.gone is not None
+    if shares and (rule.least <= 1 or request.enter_missing(site.dataset)):
+        record["missing"] = shares_text(missing_shares(site.dataset, rule.least))
     if site.label:
         record["label"] = site.label
     return record

@@ -7,7 +7,7 @@ A deployed site answers by its contract; nodes of a simulation have requests of 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from clients.requests import Task, agreed_of, cuts_of, question_of, require_version, task_of
 from clients.site import Site, site_file
 from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Schema
+from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.quantiles import Histogram, Question
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError, PolicyError, SchemaError
@@ -27,6 +27,7 @@ from fedbn.federation.agreement import own_part
 from fedbn.federation.contract import Contract
 from fedbn.federation.counted import counted_beside, enter_counts, enter_sums, tables_of
 from fedbn.federation.cut_rounds import answer_question, askable, rounds_beside
+from fedbn.federation.missing_shares import missing_counts
 from fedbn.federation.policy import refusal
 from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
 from fedbn.federation.private_runs import guarantee_of, require_private_run
@@ -242,10 +243,17 @@ class Request:
         """Whether the number of rows may be told, which is then written down; not where it, or what
         was told of other rows, differs from it by few."""
         rows = ToldCounts(self.agreed.digest, None, np.array(self.rows))
+        return self._enter([rows], "the number of rows is")
+
+    def enter_missing(self, dataset: Dataset) -> bool:
+        """Whether shares of missing cells may be told, as `enter_rows`."""
+        return self._enter(missing_counts(dataset, self.agreed.digest), "missing cells are")
+
+    def _enter(self, tables: Sequence[ToldCounts], what: str) -> bool:
         try:
-            enter_counts(counted_beside(self._log), [rows], self.site.policy.rule.least)
+            enter_counts(counted_beside(self._log), tables, self.site.policy.rule.least)
         except PolicyError as error:
-            LOG.warning("the number of rows is not told: %s: %s", *error.args)
+            LOG.warning("%s not told: %s: %s", what, *error.args)
             return False
         return True
 

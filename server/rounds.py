@@ -23,6 +23,7 @@ from fedbn.federation.message import (
     rungs_from_arrays,
     to_arrays,
 )
+from fedbn.federation.missing_shares import read_shares
 from fedbn.federation.rounds import Progress
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import ServerRun
@@ -115,6 +116,7 @@ def _reply(content: RecordDict, client: str, shaken: Handshake, run: ServerRun) 
         rows=diagnostic(content, "rows", int),
         rows_dropped=diagnostic(content, "rows_dropped", int) or 0,
         seconds=seconds if seconds is not None and 0 <= seconds < math.inf else None,
+        missing=read_shares(diagnostic(content, "missing", str) or "{}", shaken.state.schema.names),
         row_weights=message.row_weights,
         left_out=left_out,
     )

@@ -298,6 +298,8 @@ def write_folder(federated: Federated, run: ServerRun, run_id: int) -> None:
         network = federated.network
         write_sums(federated.result, run.output.out_dir, run=content, network=network)
         return
+    shares = {str(reply.client): dict(reply.missing) for reply in federated.result.replies}
+    content["imputed_at_most"] = {client: told for client, told in shares.items() if told}
     outcome = replace(Outcome.of_federation(federated.result), grouping=federated.grouping)
     files = result_files(federated.result, run.settings)
     write_results(outcome, run.output.out_dir, run=content, network=federated.network, more=files)

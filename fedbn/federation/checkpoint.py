@@ -25,6 +25,7 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict, with_choice
 from fedbn.federation.message import StructureMessage
+from fedbn.federation.missing_shares import read_shares, shares_text
 from fedbn.federation.rounds import fuse_needed
 from fedbn.federation.run_config import RunConfigValue, from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
@@ -245,6 +246,7 @@ def _reply_to_dict(reply: ClientReply, names: tuple[str, ...]) -> dict[str, Any]
         "seconds": reply.seconds,
         "weights": list(reply.weights),
         "row_weights": list(reply.row_weights),
+        **({"missing": dict(reply.missing)} if reply.missing else {}),
         **({"left_out": [list(each) for each in reply.left_out]} if reply.left_out else {}),
         "dags": [np.argwhere(dag.adjacency).tolist() for dag in reply.dags],
         **({} if reply.dags[0].names == names else {"columns": list(reply.dags[0].names)}),
@@ -283,4 +285,5 @@ def _reply_from_dict(content: Mapping[str, Any], schema: Schema) -> ClientReply:
         seconds=seconds,
         row_weights=message.row_weights,
         left_out=tuple((float(k), str(why)) for k, why in content.get("left_out", ())),
+        missing=read_shares(shares_text(content.get("missing", {}).items()), schema.names),
     )

@@ -163,6 +163,11 @@ class SitePolicy(Settings):
     weak_privacy: bool = setting(
         False, "Whether private runs may have ε above 10, or δ of 1 / rows or more."
     )
+    missing_shares: bool = setting(
+        False,
+        "Whether the share of missing cells of each column may leave with the diagnostics, rounded "
+        "up to a multiple of 5 %.",
+    )
     schema_hash: str | None = setting(
         None, "SHA-256 (hex) of the only schema under which the site learns.", sha256
     )

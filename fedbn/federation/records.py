@@ -44,5 +44,7 @@ RECEIPT = RecordFormat("receipt", {"received": bool})
 KEYS = RecordFormat("keys", {"public": bytes}, {"name": str, "signature": bytes}, {"public": 32})
 MASKED = ArrayFormat("sums", (Field("masked", (np.uint16, np.uint32, np.uint64), ("L",)),))
 DIAGNOSTICS = RecordFormat(
-    "diagnostics", {}, {"label": str, "rows": int, "rows_dropped": int, "seconds": float}
+    "diagnostics",
+    {},
+    {"label": str, "rows": int, "rows_dropped": int, "seconds": float, "missing": str},
 )

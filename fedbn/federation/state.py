@@ -10,6 +10,7 @@ from fedbn.choice.ladder import paid_structures
 from fedbn.consensus.mcbnc import McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.data.dataset import Schema
+from fedbn.federation.missing_shares import MissingShares
 from fedbn.graphs.dag import DAG
 
 __all__ = ["ClientReply", "FederationResult", "FusedClass", "ServerState", "paid_replies"]
@@ -29,6 +30,7 @@ class ClientReply:
     row_weights : the row-weight class of each structure; empty for 1 each.
     rows_dropped : rows that it left out, as a cell was missing; 0 where it does not say.
     left_out : (row weight, reason) of the classes of which a structure broke a limit.
+    missing : of columns with imputed cells, at most what share of them, where it tells.
     """
 
     client: str
@@ -40,6 +42,7 @@ class ClientReply:
     row_weights: tuple[float, ...] = ()
     rows_dropped: int = 0
     left_out: tuple[tuple[float, str], ...] = ()
+    missing: MissingShares = ()
 
     def __post_init__(self) -> None:
         if not self.row_weights:

@@ -167,6 +167,37 @@ def test_few_rows_are_not_told(tmp_path: Path, rule: str, told: int | None) -> N
     assert (found.get("rows"), found.get("rows_dropped")) == (told, None)
 
 
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("missing-shares = true", '{"b":15}'),
+        ("missing-shares = false", None),
+        ("missing-shares = true\nmin-cell = 5", '{"b":15}'),
+        ("missing-shares = true\nmin-cell = 7", "{}"),
+    ],
+)
+def test_shares_of_missing_cells_need_the_sites_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, told: str | None
+) -> None:
+    monkeypatch.setattr(f"{__name__}.TABLE", "Raucher,b\n" + "ja,1\nnein,2\n" * 17 + "ja,\n" * 6)
+    policy = f"missing-cells = 'impute'\n[policy]\ndiagnostics = true\n{rule}\n"
+    site = Site(tmp_path, policy, share_diagnostics=True)
+    assert site.train().content["diagnostics"].get("missing") == told
+    assert ("missing" in site.log[-1].words) == (told is not None)
+
+
+def test_shares_of_other_rows_do_not_follow_one_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One cell more would show where the share passes a multiple."""
+    policy = "missing-cells = 'impute'\n[policy]\ndiagnostics = true\nmissing-shares = true\n"
+    for lost, told in ((6, '{"b":15}'), (7, None)):
+        table = "Raucher,b\n" + "ja,1\nnein,2\n" * 15 + "ja,1\n" * (10 - lost) + "ja,\n" * lost
+        monkeypatch.setattr(f"{__name__}.TABLE", table)
+        site = Site(tmp_path, policy + "min-cell = 5\n", share_diagnostics=True)
+        assert site.train().content["diagnostics"].get("missing") == told
+
+
 def test_no_run_makes_a_deployed_site_read_another_table(tmp_path: Path) -> None:
     site = Site(tmp_path, table=str(tmp_path / "another.csv"), clients=1)
     (tmp_path / "another.csv").write_text("x,y\n1,2\n")

@@ -287,7 +287,9 @@ CASES = {
         records.KEYS, {"public": bytes(32)}, {"public": bytes(32), "name": "é", "signature": b"s"}
     ),
     "diagnostics": of_record(
-        records.DIAGNOSTICS, {}, {"label": "é", "rows": 3, "rows_dropped": 0, "seconds": 0.5}
+        records.DIAGNOSTICS,
+        {},
+        {"label": "é", "rows": 3, "rows_dropped": 0, "seconds": 0.5, "missing": "{}"},
     ),
 }
 

@@ -216,12 +216,16 @@ def _tail(
 
 
 def _imputed_cells(run: Mapping[str, Any]) -> list[list[str]]:
-    """[site, column, share of its cells], the largest share of a site first, as `run.json` has it;
-    of a simulation alone."""
-    told = run.get("imputed") or {}
+    """[site, column, share of its cells], the largest share of a site first, as `run.json` has it:
+    those of a simulation, or what deployed sites tell of theirs."""
+    seen, told = run.get("imputed") or {}, run.get("imputed_at_most") or {}
     return [
-        [printable_name(site), printable_name(column), f"{100 * share:.1f} %"]
-        for site, shares in sorted(told.items())
+        [
+            printable_name(site),
+            printable_name(column),
+            f"{100 * share:.1f} %" if site in seen else f"at most {share} %",
+        ]
+        for site, shares in sorted({**told, **seen}.items())
         for column, share in sorted(shares.items(), key=lambda item: (-item[1], item[0]))
     ]
 
