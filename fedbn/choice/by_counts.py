@@ -6,11 +6,12 @@
     neighbours      Climb                    -> families to ask for next
     climb_on        Climb, what is known now -> Climb
 
-All of it is pure: no table, no network, no clock. A family's score is the larger of *shared* (BDeu
-of the summed counts: one table for all sites) and *own* (sum of the sites' BDeu: a table each);
-where sites are alike this is the pooled BDeu, and where they differ in some mechanisms it is not
-misled by the mixture (`fedbn.scores.family_scores`). For numbers, and tables of numbers and
-categories, scores of sums of products take their place (`fedbn.choice.by_scatters`).
+All of it is pure: no table, no network, and no clock but where a time limit is given. A family's
+score is the larger of *shared* (BDeu of the summed counts: one table for all sites) and *own* (sum
+of the sites' BDeu: a table each); where sites are alike this is the pooled BDeu, and where they
+differ in some mechanisms it is not misled by the mixture (`fedbn.scores.family_scores`). For
+numbers, and tables of numbers and categories, scores of sums of products take their place
+(`fedbn.choice.by_scatters`).
 
 A DAG needs its families only, and these may come from different candidates. So after the first
 request the consensus is the best DAG over *all counted families* that the ordering search
@@ -30,6 +31,7 @@ A variable whose family in the consensus of the structures is too large to be co
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -64,6 +66,7 @@ __all__ = [
     "counted_families",
     "counted_of",
     "family_rule",
+    "is_over",
     "scores_of_one_model",
     "shared_counts",
     "taking",
@@ -162,6 +165,7 @@ def begin(
     rng: np.random.Generator,
     knowledge: Knowledge | None = None,
     prior: EdgePrior = FREE,
+    end: float | None = None,
 ) -> Climb:
     """The state after the first request.
 
@@ -173,6 +177,7 @@ def begin(
     rng : for the ordering search.
     knowledge : what the candidates keep.
     prior : what edges cost.
+    end : on the monotonic clock; the search begins nothing more then.
     """
     totals = [
         _total(candidate.dag, lambda family: counted[family].score, candidates)
@@ -194,21 +199,31 @@ def begin(
         knowledge=knowledge,
         prior=prior,
     )
-    found = _search(start, rng)
+    found = _search(start, rng, end)
     return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
 
 
-def climb_on(state: Climb, counted: Mapping[Family, Counted], rng: np.random.Generator) -> Climb:
-    """The state after a further round with these families, which `neighbours` named."""
+def climb_on(
+    state: Climb,
+    counted: Mapping[Family, Counted],
+    rng: np.random.Generator,
+    end: float | None = None,
+) -> Climb:
+    """The state after a further round with these families, which `neighbours` named; `end` as in
+    `begin`."""
     more = _keeping(counted, state.schema, state.knowledge)
     known = MappingProxyType({**state.known, **more})
-    found = _search(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
+    found = _search(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng, end)
     better = found.value > state.value + TOLERANCE
     return replace(found, stuck=not better, done=not better and state.stuck)
 
 
 def taking(
-    state: Climb, dag: DAG, counted: Mapping[Family, Counted], rng: np.random.Generator
+    state: Climb,
+    dag: DAG,
+    counted: Mapping[Family, Counted],
+    rng: np.random.Generator,
+    end: float | None = None,
 ) -> Climb:
     """The state with another structure's families, and with the structure where it is better.
 
@@ -217,12 +232,13 @@ def taking(
     dag : over the agreed names; it is not taken where a family of it is not known.
     counted : what is known of its families.
     rng : for the ordering search.
+    end : as in `begin`.
     """
     more = _keeping(counted, state.schema, state.knowledge)
     wider = replace(state, known=MappingProxyType({**state.known, **more}))
     if all(family in wider.known for family in counted_families(dag, state.uncounted)):
         wider = _better_of(wider, dag)
-    return _search(wider, rng)
+    return _search(wider, rng, end)
 
 
 @dataclass(frozen=True)
@@ -409,28 +425,38 @@ def scores_of_one_model(state: Climb) -> dict[Family, float]:
     return scores | dict.fromkeys(state.uncounted, 0.0)
 
 
-def _search(state: Climb, rng: np.random.Generator) -> Climb:
+def _search(state: Climb, rng: np.random.Generator, end: float | None = None) -> Climb:
     """With the best DAG over the known families that is found from here; once more where it has
     another number of edges, for these then have another price."""
-    found = _search_at_one_price(state, rng)
-    while found.edge_cost != state.edge_cost:
-        state, found = found, _search_at_one_price(found, rng)
+    found = _search_at_one_price(state, rng, end)
+    while found.edge_cost != state.edge_cost and not is_over(end):
+        state, found = found, _search_at_one_price(found, rng, end)
     return found
 
 
-def _search_at_one_price(state: Climb, rng: np.random.Generator) -> Climb:
+def is_over(end: float | None) -> bool:
+    """Whether a time limit on the monotonic clock is over; None: there is none."""
+    return end is not None and time.monotonic() >= end
+
+
+def _search_at_one_price(state: Climb, rng: np.random.Generator, end: float | None) -> Climb:
     """With the best DAG over the known families that the ordering search finds from here."""
+    if is_over(end):
+        return state
     from fedbn.search.families.families import Families
     from fedbn.search.families.ordering import ordering_search
 
     families = Families.from_parents(state.dag.names, _with_way_out(useful_families(state), state))
     order = np.array(state.dag.topological_order(), dtype=np.int64)
-    _, chosen = ordering_search(families, rng, start=order, restarts=RESTARTS + 2 * state.dag.n)
+    left = None if end is None else end - time.monotonic()
+    restarts = RESTARTS + 2 * state.dag.n
+    _, chosen = ordering_search(families, rng, start=order, restarts=restarts, seconds=left)
     dag = families.dag(chosen)
     fixed = set(state.uncounted) <= set(families_of([dag]))
     if not fixed or (state.knowledge is not None and state.knowledge.breaches(dag)):
         return state
-    return _better_by_classes(_better_of(state, dag))
+    better = _better_of(state, dag)
+    return better if is_over(end) else _better_by_classes(better)
 
 
 def _better_by_classes(state: Climb) -> Climb:

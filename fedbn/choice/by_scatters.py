@@ -18,11 +18,12 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
 from fedbn.arrays import Bools, Floats
-from fedbn.choice.by_counts import Climb, Counted, begin, climb_on, taking
+from fedbn.choice.by_counts import Climb, Counted, begin, climb_on, is_over, taking
 from fedbn.choice.candidates import CandidateLimits, Candidates
 from fedbn.choice.neighbours import neighbours
 from fedbn.data.dataset import Schema
@@ -63,6 +64,10 @@ class ScatterScores:
         has the other score for both; -inf where both are refused.
         """
         return {family: self._score(family) for family in families}
+
+    def score_until(self, families: Iterable[Family], end: float | None) -> dict[Family, Counted]:
+        """The scores of the first of these families, as many as there is time for."""
+        return self.score_all(takewhile(lambda _: not is_over(end), families))
 
     def _score(self, family: Family) -> Counted:
         node, parents = family
@@ -135,7 +140,8 @@ def chosen_by_scatters(
     climbs : whether to go on beyond the families of the candidates.
     knowledge : what the candidates keep.
     limits : of the families that a climb looks at.
-    seconds : time limit of the climb, wall clock; what was found until then is taken.
+    seconds : time limit, wall clock; what was found until then is taken. The families of the
+        candidates are scored in any case, and what has begun ends.
     """
     end = None if seconds is None else time.monotonic() + seconds
     counted = scores.score_all(candidates.families)
@@ -147,23 +153,26 @@ def chosen_by_scatters(
     if not usable:
         return None
     listed = replace(candidates, listed=tuple(usable))
-    state = begin(listed, schema, counted, rng, knowledge)
+    state = begin(listed, schema, counted, rng, knowledge, end=end)
     if not climbs:
         return state
-    state = _beside_pooled(state, scores, rng, seconds)
+    state = _beside_pooled(state, scores, rng, end)
     for _ in range(ROUNDS):
-        over = end is not None and time.monotonic() >= end
-        families = () if state.done or over else neighbours(state, pairs, limits)
-        if not families:
+        families = () if state.done or is_over(end) else neighbours(state, pairs, limits)
+        scored = scores.score_until(families, end)
+        if not scored:
             break
-        state = climb_on(state, scores.score_all(families), rng)
+        state = climb_on(state, scored, rng, end)
     return state
 
 
 def _beside_pooled(
-    state: Climb, scores: ScatterScores, rng: np.random.Generator, seconds: float | None
+    state: Climb, scores: ScatterScores, rng: np.random.Generator, end: float | None
 ) -> Climb:
-    """With what GES finds on the shared scores, where that is better."""
-    rules = SearchRules(knowledge=state.knowledge, seconds=seconds or None)
-    pooled = ges(scores.shared, rules).dag
-    return taking(state, pooled, scores.score_all(families_of([pooled])), rng)
+    """With what GES finds on the shared scores, where that is better; half of the time that is left
+    is for it."""
+    left = None if end is None else (end - time.monotonic()) / 2
+    if left is not None and left <= 0:
+        return state
+    pooled = ges(scores.shared, SearchRules(knowledge=state.knowledge, seconds=left)).dag
+    return taking(state, pooled, scores.score_all(families_of([pooled])), rng, end)

@@ -91,7 +91,7 @@ def _best(
     climbs: bool,
     seconds: float | None = None,
 ) -> Climb | None:
-    """The best structure by the sums of some sites; a climb ends after so many seconds."""
+    """The best structure by the sums of some sites that is found in so many seconds."""
     return chosen_by_scatters(
         opened.candidates,
         opened.schema,

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fedbn.choice import by_scatters
+from fedbn.choice import by_counts, by_scatters
 from fedbn.choice.by_counts import choice_of
 from fedbn.choice.by_scatters import chosen_by_scatters, scatter_scores
 from fedbn.choice.candidates import Candidate, Candidates
@@ -158,19 +158,29 @@ def test_where_every_candidate_is_refused_nothing_is_chosen() -> None:
 
 
 def test_a_climb_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search for all rows gets all of it; afterwards no round of the climb begins."""
+    """The search for all rows gets half of what is left; after the end nothing begins: no round, no
+    ordering search, no operator of classes."""
     tables = [site(seed, shift=5.0 * seed) for seed in range(4)]
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
     seen: list[float | None] = []
 
     def stopped(score: TabulatedScore, rules: SearchRules) -> SearchResult:
         seen.append(rules.seconds)
+        clock.now = 7.0
+        for module, name in ((by_counts, "look_around"), (by_scatters, "neighbours")):
+            monkeypatch.delattr(module, name)
         return ges(score, replace(rules, seconds=None))
 
     monkeypatch.setattr(by_scatters, "ges", stopped)
-    clock = iter([0.0, 7.0])
-    monkeypatch.setattr(by_scatters, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    monkeypatch.delattr(by_scatters, "climb_on")
+    monkeypatch.setattr(by_scatters, "time", clock)
+    monkeypatch.setattr(by_counts, "time", clock)
     found, _, _ = chosen(tables, [DAG.empty(NAMES)], climbs=True, seconds=5.0)
-    assert seen == [5.0]
+    assert seen == [2.5]
     assert found is not None
     assert found.dag.n_edges > 0
+    seen.clear()
+    candidate = DAG.from_edges(NAMES, ["ab"])
+    found, _, _ = chosen(tables, [candidate], climbs=True, seconds=0.0)
+    assert found is not None
+    assert found.dag in (candidate, DAG.empty(NAMES))
+    assert seen == []
