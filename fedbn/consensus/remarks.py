@@ -41,13 +41,14 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
     if isinstance(path, McbncPath) and consensus.reading == "others":
         far = int(path.inputs.counts[far_from(consensus.state.dag, path.inputs)].sum())
         said.append(
-            f"{far} of {count_of(path.inputs.count, 'structure')} had no say in the consensus, "
-            "being far from what the others agree on (the readings search and refusion count all)"
+            f"the consensus ignores {far} of {count_of(path.inputs.count, 'structure')}, which "
+            f"{'is' if far == 1 else 'are'} far from what the others agree on (the readings search "
+            "and refusion count all)"
         )
     if consensus.rest_cut_short:
         said.append(
-            "some inputs are far from the consensus, and the time limit was over before it was "
-            "known what the others agree on: all inputs have a say"
+            "some inputs are far from the consensus, and the time limit ended the search for what "
+            "the others agree on: no input is ignored"
         )
     if isinstance(path, McbncPath):
         said += _on_divided(path.inputs)

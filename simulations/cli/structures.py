@@ -39,8 +39,8 @@ def fuse(
         str,
         typer.Option(
             help="How a state of the path becomes a structure: search, refusion, or the better of "
-            "both (best). With best, structures that are far from what the others agree on have no "
-            "say."
+            "both (best). With best, structures that are far from what the others agree on are "
+            "ignored."
         ),
     ] = "best",
     theta: Annotated[

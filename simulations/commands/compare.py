@@ -84,7 +84,7 @@ def compare(
         print_json(content)
     else:
         told = [(WORDS[key], _value_text(value)) for key, value in content.items()]
-        print_table(rows_table(("ruler", "value"), told))
+        print_table(rows_table(("measure", "value"), told))
 
 
 def _value_text(value: float) -> str:

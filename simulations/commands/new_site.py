@@ -30,11 +30,11 @@ OTHER = "other"
 """What rare states become."""
 
 LOOSENINGS: Mapping[str, str] = {
-    "counts": "exact counts of families: who knows all rows but one has that one",
-    "dags": "structures with all directions: those of edges that the data leave open say how "
-    "the learner went",
-    "diagnostics": "this site's name, its number of rows, and how long it took",
-    "histograms": "for cut points: how many numbers lie in a bucket, five at least",
+    "counts": "exact counts of families: an observer of all rows but one can infer that row",
+    "dags": "structures with all directions, also those that the data do not determine: these "
+    "reveal the course of the search",
+    "diagnostics": "this site's name, its number of rows, and the seconds that it took",
+    "histograms": "for cut points: numbers of cells in a bucket, at least five",
     "learners": "any learner, score and setting: every choice is a question of its own",
 }
 """What can be allowed, and what it gives away."""
@@ -178,7 +178,9 @@ def _head(name: str, table: str, how: Preparation, cells: str) -> Iterable[str]:
     form: TableFormat = how.form
     yield _line("name", name, "what the server may call this site, if diagnostics are allowed")
     yield _line("table", table, "read once, by fedbn site prepare")
-    yield _line("separator", form.separator, "between cells; no run has a say in how it is read")
+    yield _line(
+        "separator", form.separator, "between cells; no run can change how the table is read"
+    )
     yield _line("decimal", form.decimal, "mark of decimals")
     yield _line("encoding", form.encoding, "of the text")
     yield _line("header", form.header, "whether the first line names the columns")
@@ -224,8 +226,10 @@ def _policy(schema: Schema, allow: Collection[str]) -> Iterable[str]:
     yield _line("kind", schema.kind, "of the columns")
     yield _line("variables", list(schema.names), "the only columns that may be named")
     yield _line("min-rows", 100, "with fewer rows nothing is sent")
-    yield _line("max-in-degree", 8, "most parents in a structure")
-    yield _line("max-dags", 20 if "learners" in allow else 1, "most structures in one message")
+    yield _line("max-in-degree", 8, "maximum number of parents in a structure")
+    yield _line(
+        "max-dags", 20 if "learners" in allow else 1, "maximum number of structures in one message"
+    )
     yield _line("max-messages", 50, "answers to one run")
     yield _line("max-messages-a-day", 100, "and in 24 hours")
     yield _line("max-sums", 1000, "masked shares to one run")
@@ -254,7 +258,7 @@ def _offers(free: bool, kind: str) -> Iterable[str]:
     score = {"categorical": "bdeu", "gaussian": "bge", "mixed": "mixed-bic"}[kind]
     yield _line("score", score, "the only score")
     yield _line("ess", 1, "its equivalent sample size")
-    yield _line("row-weight", 1, "what each row counts")
+    yield _line("row-weight", 1, "factor of every count")
     yield _line("max-parents", 8, "of the search")
 
 

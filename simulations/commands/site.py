@@ -65,7 +65,7 @@ def prepare(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Read a site's table once, as its file says, and keep it beside the table.
+    """Read a site's table once, as its file decides, and keep a prepared copy beside it.
 
     A deployed site answers from what is kept. Its contract, by its hash, is a run's `contract`.
     Another table or other decisions are a new contract, which the site's log shows. Confirm it with

@@ -122,7 +122,7 @@ def test_without_time_all_have_a_say_and_that_is_said(
     assert consensus.reading in ("search", "refusion", "vote")
     assert consensus.rest_cut_short
     assert not consensus.complete
-    assert any("all inputs have a say" in said for said in remarks(path, consensus))
+    assert any("no input is ignored" in said for said in remarks(path, consensus))
 
 
 def test_polishing_hears_those_alone_who_had_a_say() -> None:

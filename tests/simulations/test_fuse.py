@@ -237,7 +237,7 @@ def test_the_path_that_won_is_told_and_shown(fedbn: Fedbn, tmp_path: Path) -> No
     assert "fedbn: warning: the consensus is far from the inputs" in mean.err
     ran = fedbn("fuse", *files)
     assert "what the inputs that are not far agree on" in ran.out
-    assert "1 of 3 structures had no say in the consensus" in ran.err
+    assert "the consensus ignores 1 of 3 structures, which is far" in ran.err
 
 
 @pytest.mark.parametrize("robust", ["clip", "median"])
