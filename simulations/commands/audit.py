@@ -18,7 +18,7 @@ from fedbn.attacks.flips import canary, flip_rate, flips_of
 from fedbn.attacks.release_audit import replay_releases
 from fedbn.attacks.samples import Learn, Share, Structures, with_row, without_row
 from fedbn.attacks.shadow import Population, shadow_membership
-from fedbn.attacks.votes import reidentify
+from fedbn.attacks.single_sites import reidentify
 from fedbn.data.columns import TABLE_SUFFIXES
 from fedbn.data.partition import partition_iid
 from fedbn.errors import ConfigError

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from fedbn.attacks.flips import canary, flip_rate, flips_of
 from fedbn.attacks.samples import Share, Structures, with_row, without_row
 from fedbn.attacks.shadow import shadow_membership
-from fedbn.attacks.votes import moral_votes, reidentify, residual, unique_votes
+from fedbn.attacks.single_sites import moral_votes, reidentify, residual, unique_votes
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG

@@ -11,7 +11,7 @@ import numpy as np
 from fedbn.attacks.flips import FlipRate, canary, flip_rate
 from fedbn.attacks.samples import Learn, Share, Structures
 from fedbn.attacks.shadow import shadow_membership
-from fedbn.attacks.votes import reidentify
+from fedbn.attacks.single_sites import reidentify
 from fedbn.credible.client import credible_structures
 from fedbn.data.dataset import Dataset
 from fedbn.data.partition import partition_dirichlet_latent, partition_iid

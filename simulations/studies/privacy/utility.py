@@ -66,7 +66,7 @@ def run_sums(case: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pointing(dags: Sequence[DAG]) -> dict[str, int]:
     """Moral edges whose votes point at one site."""
-    from fedbn.attacks.votes import unique_votes
+    from fedbn.attacks.single_sites import unique_votes
 
     votes = unique_votes(dags)
     return {
