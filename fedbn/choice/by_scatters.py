@@ -32,8 +32,8 @@ from fedbn.networks.family_counts import Family, families_of
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.mixed import block_widths, mixed_from_covariance
 from fedbn.scores.scatter import Scatter, sum_of_scatters
+from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
-from fedbn.search.rules import SearchRules
 
 __all__ = ["ScatterScores", "chosen_by_scatters", "scatter_scores"]
 

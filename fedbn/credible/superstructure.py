@@ -18,10 +18,10 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import NOTHING_MET
 from fedbn.scores import make_score
 from fedbn.scores.base import TabulatedScore
+from fedbn.search.constraints import SearchRules
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE
 from fedbn.search.ges import ges
-from fedbn.search.rules import SearchRules
 
 __all__ = ["superstructure_candidates"]
 

@@ -17,8 +17,8 @@ from fedbn.limits import Limit
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
+    from fedbn.search.constraints import SearchRules
     from fedbn.search.result import SearchResult
-    from fedbn.search.rules import SearchRules
 
 __all__ = [
     "run_bootstrap",
@@ -135,7 +135,7 @@ def _rules(
     settings: LearnerSettings, start: DAG | None, rng: np.random.Generator | None
 ) -> SearchRules:
     """The rules of the settings, with their background knowledge."""
-    from fedbn.search.rules import SearchRules
+    from fedbn.search.constraints import SearchRules
 
     return SearchRules(
         start=start,

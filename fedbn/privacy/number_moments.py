@@ -45,8 +45,8 @@ from fedbn.privacy.features import MAX_PAIRS, SCALE, UNIT, squared_bound, sums_o
 from fedbn.privacy.moments import MAX_PARENTS
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from fedbn.scores.gaussian import gaussian_from_covariance
+from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
-from fedbn.search.rules import SearchRules
 
 __all__ = [
     "CLIP",

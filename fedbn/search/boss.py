@@ -29,8 +29,8 @@ from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.counts import MEMORY_MB
 from fedbn.search.class_search import ClassSearch
+from fedbn.search.constraints import FREE, SearchRules
 from fedbn.search.result import SearchResult
-from fedbn.search.rules import FREE, SearchRules
 
 __all__ = ["boss"]
 

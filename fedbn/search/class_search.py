@@ -16,8 +16,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG
 from fedbn.limits import Limit
 from fedbn.scores.base import TabulatedScore
+from fedbn.search.constraints import SearchRules
 from fedbn.search.result import SearchResult
-from fedbn.search.rules import SearchRules
 
 __all__ = ["KINDS", "ClassSearch", "Kind"]
 

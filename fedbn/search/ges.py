@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.class_search import ClassSearch, Kind
+from fedbn.search.constraints import FREE, SearchRules
 from fedbn.search.result import SearchResult
-from fedbn.search.rules import FREE, SearchRules
 
 __all__ = ["ges"]
 

@@ -20,8 +20,8 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.random import perturb
 from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore, total_score
+from fedbn.search.constraints import FREE, SearchRules
 from fedbn.search.result import SearchResult
-from fedbn.search.rules import FREE, SearchRules
 
 __all__ = ["hill_climbing"]
 

@@ -38,8 +38,8 @@ from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.boss import boss
 from fedbn.search.class_search import ClassSearch
+from fedbn.search.constraints import FREE, SearchRules
 from fedbn.search.result import SearchResult
-from fedbn.search.rules import FREE, SearchRules
 from fedbn.search.xges import RELATIVE, xges0
 
 if TYPE_CHECKING:

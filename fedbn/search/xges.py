@@ -21,8 +21,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.class_search import ClassSearch
+from fedbn.search.constraints import FREE, SearchRules
 from fedbn.search.result import SearchResult
-from fedbn.search.rules import FREE, SearchRules
 
 if TYPE_CHECKING:
     from fedbn.graphs.knowledge import Edge, Knowledge

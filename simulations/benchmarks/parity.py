@@ -42,12 +42,12 @@ from fedbn.networks.random import (
 from fedbn.scores import SCORES, make_score
 from fedbn.search.boss import boss
 from fedbn.search.cg_dca import learn_cg_dca
+from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.iterated_local_search import KickRules, iterated_local_search
 from fedbn.search.optimal import learn_optimal
 from fedbn.search.result import SearchResult
-from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges, xges0
 
 NETWORKS = ("asia", "sachs", "child", "insurance", "alarm", "hailfinder", "win95pts")

@@ -40,8 +40,8 @@ from fedbn.networks.random import (
 )
 from fedbn.scores import SCORES, make_score, total_score
 from fedbn.scores.gaussian import gaussian_from_covariance
+from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
-from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges, xges0
 from simulations.benchmarks.arguments import count, seed
 from simulations.progress import progress_bars

@@ -22,9 +22,9 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, families_of
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.scatter import scatter_of_table
+from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 from fedbn.search.result import SearchResult
-from fedbn.search.rules import SearchRules
 from tests import naive_mixed
 from tests.naive import all_dags
 

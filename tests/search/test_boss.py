@@ -15,7 +15,7 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
 from fedbn.search.boss import boss
-from fedbn.search.rules import SearchRules
+from fedbn.search.constraints import SearchRules
 from tests.naive_boss import NaiveBoss
 from tests.search.test_class_search import NAMES, sample
 from tests.search.test_core_search import knowledge as no_knowledge

@@ -14,9 +14,9 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.graphs.random import random_dag
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
+from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 from fedbn.search.operators import operators_on_record
-from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges, xges0
 from tests.naive_search import class_of, greedy, place
 

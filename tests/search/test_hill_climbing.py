@@ -12,8 +12,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import Limit
 from fedbn.scores import make_score
+from fedbn.search.constraints import SearchRules
 from fedbn.search.hill_climbing import hill_climbing
-from fedbn.search.rules import SearchRules
 from tests.naive_hill import NaiveClimb
 from tests.search.test_class_search import NAMES, sample
 

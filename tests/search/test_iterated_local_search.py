@@ -16,6 +16,7 @@ from fedbn.limits import Limit
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score, total_score
 from fedbn.search.boss import boss
+from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 from fedbn.search.iterated_local_search import (
     KickRules,
@@ -24,7 +25,6 @@ from fedbn.search.iterated_local_search import (
     iterated_local_search,
     usual_orders,
 )
-from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges0
 from tests.naive_hill import REVERSE, NaiveKicks, adjacent_dags
 from tests.search.test_class_search import NAMES, sample

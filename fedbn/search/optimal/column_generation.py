@@ -18,11 +18,11 @@ from fedbn.arrays import Bools, Floats
 from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits
+from fedbn.search.constraints import SearchRules
 from fedbn.search.families.cluster_lp import ClusterLP
 from fedbn.search.families.families import Families
 from fedbn.search.families.gaussian_families import GaussianFamilies, ParentSets
 from fedbn.search.families.ordering import ordering_search
-from fedbn.search.rules import SearchRules
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore

@@ -13,8 +13,8 @@ from fedbn.graphs.files import read_structures
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
+from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
-from fedbn.search.rules import SearchRules
 from simulations.benchmarks.consensus.walk import walked_inputs
 
 __all__ = ["GENERATORS", "Inputs", "around_network", "around_random", "from_file", "learn"]

@@ -30,9 +30,9 @@ from fedbn.search.cg_dca.pricing import (
     Pricing,
     RandomOrder,
 )
+from fedbn.search.constraints import SearchRules
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.optimal import learn_optimal
-from fedbn.search.rules import SearchRules
 from simulations.benchmarks.gaussian_instances import gaussian_instance, gaussian_test_network
 from simulations.studies.cg_dca.limited import PEERS, run_peer
 from simulations.studies.cg_dca.minlp_pricing import MINLPPricing

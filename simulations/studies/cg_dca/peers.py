@@ -13,8 +13,8 @@ from fedbn.data.dataset import Dataset
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores import make_score
+from fedbn.search.constraints import SearchRules
 from fedbn.search.hill_climbing import hill_climbing
-from fedbn.search.rules import SearchRules
 from simulations.studies.cg_dca.max_min import max_min_neighbours
 
 __all__ = ["max_min_hill_climbing", "pc_stable"]
