@@ -21,8 +21,7 @@ from flwr.clientapp import ClientApp
 
 from clients.door import Handler, enter
 from clients.private_runs import keep_structures, kept_structures, reserve_epsilon
-from clients.request import Node, Request, node_of
-from clients.requests import (
+from clients.read_requests import (
     CUT_SUMS,
     consensus_of,
     families_of_request,
@@ -30,6 +29,7 @@ from clients.requests import (
     record_of,
     report_of,
 )
+from clients.request import Node, Request, node_of
 from clients.secure_sums import (
     begin_sums,
     cut_key,

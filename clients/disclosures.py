@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
 
-from clients.requests import CUT_SUMS, arrays_in, families_of_request, round_of, sum_of, task_of
+from clients.read_requests import (
+    CUT_SUMS,
+    arrays_in,
+    families_of_request,
+    round_of,
+    sum_of,
+    task_of,
+)
 from fedbn.federation.disclosure import (
     Content,
     Disclosure,

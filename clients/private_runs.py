@@ -10,8 +10,8 @@ from dataclasses import asdict
 
 from flwr.app import ArrayRecord, ConfigRecord
 
+from clients.read_requests import Task, arrays_in, record_of
 from clients.request import Request
-from clients.requests import Task, arrays_in, record_of
 from fedbn.errors import ConfigError
 from fedbn.federation.message import STRUCTURES, StructureMessage, from_arrays, to_arrays
 from fedbn.privacy.ledger import Ledger, keyed_digest, reserve

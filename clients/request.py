@@ -16,7 +16,7 @@ import numpy as np
 from flwr.app import Context, Message
 from numpy.typing import NDArray
 
-from clients.requests import Task, agreed_of, cuts_of, question_of, require_version, task_of
+from clients.read_requests import Task, agreed_of, cuts_of, question_of, require_version, task_of
 from clients.site import Site, site_file
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Dataset, Schema

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from flwr.app import ConfigRecord
 
+from clients.read_requests import SumQuestion, arrays_in, record_of, run_of, sum_of
 from clients.request import Request
-from clients.requests import SumQuestion, arrays_in, record_of, run_of, sum_of
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import STRUCTURES as FORM

@@ -10,8 +10,8 @@ import numpy as np
 from flwr.app import Context, Message
 from numpy.typing import NDArray
 
+from clients.read_requests import agreed_of, cuts_of
 from clients.request import Node, Request
-from clients.requests import agreed_of, cuts_of
 from clients.site import Site
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
