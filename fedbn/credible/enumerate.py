@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from fedbn._core.credible import TOGETHER
 from fedbn.arrays import Floats
 from fedbn.credible.building import Problem, build_diagram
+from fedbn.credible.depth_first import Listed, depth_first
 from fedbn.credible.diagram import Diagram
 from fedbn.credible.filter import Component, filtered_components
 from fedbn.credible.limits import DiagramLimit, Limits
-from fedbn.credible.listed import Listed, depth_first
 from fedbn.credible.profiles import Profile
 from fedbn.credible.pruning import Candidates
 from fedbn.graphs.dag import DAG

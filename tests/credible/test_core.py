@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from fedbn._core import credible as core
 from fedbn.credible.building import Problem, build_diagram
+from fedbn.credible.depth_first import depth_first
 from fedbn.credible.diagram import Barred
 from fedbn.credible.limits import DiagramLimit, Limits
-from fedbn.credible.listed import depth_first
 from fedbn.errors import ArgumentError, SearchError
 from fedbn.graphs.bits import pack
 from fedbn.search.families.families import Families
