@@ -297,6 +297,8 @@ def _steps(search: Deletions, inputs: MergedInputs) -> tuple[Step, ...]:
         for each in (share, largest):
             if each not in exact:
                 exact[each] = Fraction(*each)
-        h, s = (tuple(sorted(names[i] for i in nodes)) for nodes in (left_out, given))
+        h, s = (
+            tuple(sorted([names[i] for i in nodes])) if nodes else () for nodes in (left_out, given)
+        )
         steps.append(Step(names[x], names[y], h, exact[share], exact[largest], s))
     return tuple(steps)

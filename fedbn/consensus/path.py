@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate, groupby
 from typing import Literal
 
 import numpy as np
@@ -88,13 +89,13 @@ class DeletionPath:
     @cached_property
     def thetas(self) -> tuple[Fraction, ...]:
         """The distinct values of θ, ascending."""
-        return tuple(dict.fromkeys(step.theta for step in self.steps))
+        return tuple(theta for theta, _ in groupby(step.theta for step in self.steps))
 
     @cached_property
     def state_ends(self) -> tuple[int, ...]:
         """Numbers of deletions: 0, and for every distinct θ those with running maximum <= θ."""
-        last = {step.theta: number for number, step in enumerate(self.steps, start=1)}
-        return (0, *last.values())
+        runs = groupby(step.theta for step in self.steps)
+        return (0, *accumulate(sum(1 for _ in run) for _, run in runs))
 
     def deletions_at(self, theta: Fraction | None) -> int:
         """Number of deletions done at θ: all those whose running maximum is <= θ; None: 0."""

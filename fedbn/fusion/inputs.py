@@ -11,6 +11,7 @@ which of them each observes. Equal edges over different names are different inpu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -220,14 +221,17 @@ def _merge(
     given: Sequence[Fraction],
 ) -> MergedInputs:
     """Distinct inputs, and the positions of the DAGs that each stands for."""
-    merged = [sum((given[i] for i in group), Fraction(0)) for group in groups]
-    integers, unit = common_scale(merged)
+    scaled, unit = common_scale(given)
+    sums = [sum(scaled[i] for i in group) for group in groups]
+    divisor = math.gcd(*sums)
+    integers, unit = tuple(each // divisor for each in sums), unit * divisor
     if sum(integers) * max(1, len(names)) ** 2 >= LARGEST_SUM:
         raise ConfigError(
             "the weights must stay exact in 64 bits once scaled to integers: their sum times the "
             "square of the number of variables must be below 2^62, got "
             f"{_short(sum(integers))} x {len(names)}^2; "
-            f"the smallest weight is {float(min(merged)):g}, the largest {float(max(merged)):g}"
+            f"the smallest weight is {float(min(integers) * unit):g}, "
+            f"the largest {float(max(integers) * unit):g}"
         )
     stacked = np.stack(matrices)
     stacked.flags.writeable = False

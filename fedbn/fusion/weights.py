@@ -95,6 +95,6 @@ def checked_weights(weights: Sequence[Weight] | None, count: int) -> tuple[Fract
 def common_scale(weights: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
     """Coprime integers proportional to `weights`, and the weight that the integer 1 stands for."""
     denominator = math.lcm(*(weight.denominator for weight in weights))
-    scaled = [int(weight * denominator) for weight in weights]
+    scaled = [weight.numerator * (denominator // weight.denominator) for weight in weights]
     divisor = math.gcd(*scaled)
     return tuple(value // divisor for value in scaled), Fraction(divisor, denominator)

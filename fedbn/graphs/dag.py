@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
 from fedbn.extras import require_installed
+from fedbn.graphs.bits import pack
 from fedbn.wording import count_of, list_some
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def checked_graph(
     """Names and a read-only copy of the adjacency, or a StructureError."""
     kept = tuple(names)
     require_distinct(kept)
-    if any(not isinstance(name, str) or not name for name in kept):
+    if not all(kept) or not all(issubclass(kind, str) for kind in set(map(type, kept))):
         raise StructureError(f"node names must be non-empty text, got {kept!r}")
     matrix = np.array(adjacency, dtype=np.bool_)
     if matrix.shape != (len(kept), len(kept)):
@@ -298,9 +299,11 @@ def _kahn(adjacency: NDArray[np.bool_]) -> list[int]:
 
 def find_cycle(adjacency: NDArray[np.bool_]) -> list[int] | None:
     """One directed cycle as indices, first = last, or None in an acyclic graph."""
-    placed = _kahn(adjacency)
-    if len(placed) == adjacency.shape[0]:
+    from fedbn._core.graphs import topological_order as order_of
+
+    if len(order_of(pack(adjacency))) == adjacency.shape[0]:  # that of the reversed graph
         return None
+    placed = _kahn(adjacency)
     inside = np.ones(adjacency.shape[0], dtype=np.bool_)
     inside[placed] = False
     # Every node that is left has a parent that is left: walk upwards until one is met again.
