@@ -12,20 +12,21 @@ from fedbn.errors import ResultsError
 __all__ = ["replace_file", "require_writable", "write_whole"]
 
 
-def write_whole(path: str | Path, content: str | bytes) -> None:
+def write_whole(path: str | Path, content: str | bytes, mode: int | None = None) -> None:
     """Replace a file, or leave it as it was.
 
     Parameters
     ----------
     path : its folder must exist.
     content : text is written as UTF-8, line ends as they are.
+    mode : the rights of the file; by default those that the system gives a new one.
 
     Raises
     ------
     ResultsError : it cannot be written.
     """
     try:
-        replace_file(Path(path), content)
+        replace_file(Path(path), content, mode)
     except OSError as error:
         raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 

@@ -44,7 +44,7 @@ from fedbn.federation.courier_run import (
 )
 from fedbn.federation.runs import ServerRun
 from fedbn.locked_file import lock
-from fedbn.whole_file import replace_file
+from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
 from server.courier_records import flower_records, plain_records
 from server.handshake import REPORT
@@ -74,7 +74,7 @@ class CourierFolder:
 
     def keep(self, run: CourierRun) -> None:
         """Write the run; raises ResultsError."""
-        _write(self.path / FILE, run.to_text().encode("utf-8"))
+        write_whole(self.path / FILE, run.to_text().encode("utf-8"), mode=0o600)
         self.run = run
 
     def ask(self, messages: Sequence[tuple[str, Message]]) -> None:
@@ -100,7 +100,7 @@ class CourierFolder:
             state = TOLD if kind in ONE_WAY else AWAITED
             digest = hashlib.sha256(data).hexdigest()
             asked = Asked(number, site, kind, question, digest, state=state)
-            _write(self.request_file(asked), data)
+            write_whole(self.request_file(asked), data, mode=0o600)
             run = run.ask(asked)
         if run != self.run:
             self.keep(run)
@@ -140,7 +140,7 @@ class CourierFolder:
                     f"one request: take one of them away"
                 )
         for asked, sealed in found.values():
-            _write(self._kept(asked), sealed.data)
+            write_whole(self._kept(asked), sealed.data, mode=0o600)
             self.keep(self.run.settle(asked, ANSWERED, sealed.digest))
             self._put_away(asked)
         return [asked for asked, _ in found.values()]
@@ -249,7 +249,7 @@ def begin_folder(path: Path, run: CourierRun) -> None:
             (path / name).mkdir(parents=True)
     except OSError as error:
         raise ResultsError(f"cannot make {path}: {reason_of(error)}") from None
-    _write(path / FILE, run.to_text().encode("utf-8"))
+    write_whole(path / FILE, run.to_text().encode("utf-8"), mode=0o600)
 
 
 @contextmanager
@@ -265,22 +265,11 @@ def open_folder(path: Path) -> Iterator[CourierFolder]:
     except OSError as error:
         raise ResultsError(f"cannot write in {path}: {reason_of(error)}") from None
     try:
-        _lock(handle, path)
+        try:
+            lock(handle, wait=False)
+        except BlockingIOError:
+            raise ConfigError(f"another process goes on with {path} just now") from None
         run = read_run(path, fedbn.__version__)
         yield CourierFolder(path, run, server_signer(Path(run.keys)))
     finally:
         os.close(handle)
-
-
-def _lock(handle: int, path: Path) -> None:
-    try:
-        lock(handle, wait=False)
-    except BlockingIOError:
-        raise ConfigError(f"another process goes on with {path} just now") from None
-
-
-def _write(file: Path, data: bytes) -> None:
-    try:
-        replace_file(file, data, mode=0o600)
-    except OSError as error:
-        raise ResultsError(f"cannot write {file}: {reason_of(error)}") from None

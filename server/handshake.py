@@ -14,7 +14,7 @@ from flwr.serverapp import Grid
 import fedbn
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Schema
-from fedbn.errors import MessageError, QuorumError, SchemaError, did_you_mean
+from fedbn.errors import QuorumError, SchemaError, did_you_mean
 from fedbn.federation.agreement import (
     Agreement,
     LoneStates,
@@ -31,9 +31,8 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ServerState
-from fedbn.wire.sender import said_by
 from fedbn.wording import count_of, list_some, printable
-from server.replies import LOG, Sites, content_of, diagnostic, replies_by_node
+from server.replies import LOG, Sites, diagnostic, read_replies, replies_by_node
 
 REPORT = f"{MessageType.QUERY}.report"
 SOMEBODY = ConsensusSettings(min_replies=1, min_fraction=0.0)
@@ -174,17 +173,15 @@ def _schemas(
     clients: Mapping[int, str], answers: Mapping[int, Message], limits: Limits
 ) -> tuple[dict[str, Schema], dict[str, str]]:
     """Client -> its schema, and client -> reason for those without a good answer."""
-    schemas: dict[str, Schema] = {}
-    refused: dict[str, str] = {}
-    for node, client in clients.items():
-        try:
-            with said_by(client):
-                told = SCHEMA.read(content_of(answers.get(node)).get(SCHEMA.name))
-                schemas[client] = schema_from_text(told["text"], told["hash"], limits=limits)
-        except MessageError as error:
-            LOG.warning("refused: %s", error)
-            refused[client] = f"handshake: {error}"
-    return schemas, refused
+
+    def read(content: RecordDict, _: str) -> Schema:
+        told = SCHEMA.read(content.get(SCHEMA.name))
+        return schema_from_text(told["text"], told["hash"], limits=limits)
+
+    schemas, reasons = read_replies(answers, clients, read)
+    for reason in reasons.values():
+        LOG.warning("refused: %s", reason)
+    return schemas, {client: f"handshake: {reason}" for client, reason in reasons.items()}
 
 
 def _report(grid: Grid, agreement: Agreement, clients: Mapping[int, str]) -> None:

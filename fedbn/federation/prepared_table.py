@@ -23,13 +23,13 @@ from fedbn.data.dataset import Dataset
 from fedbn.data.preparation import Prepared
 from fedbn.data.schema import Schema
 from fedbn.data.table_settings import TableSettings
-from fedbn.errors import ContractError, DataError, ResultsError
+from fedbn.errors import ContractError, DataError
 from fedbn.federation.contract import Contract, decisions_of, kind_of
 from fedbn.federation.disclosure import Disclosure
 from fedbn.federation.disclosure_log import append, log_beside
 from fedbn.federation.site_file import SiteFile
 from fedbn.federation.site_table import site_table
-from fedbn.whole_file import replace_file
+from fedbn.whole_file import write_whole
 from fedbn.wording import count_of
 
 __all__ = [
@@ -143,10 +143,7 @@ def write_prepared(prepared: PreparedTable, path: Path) -> None:
     metadata = {CONTRACT: prepared.contract.to_text().encode("utf-8")}
     buffer = io.BytesIO()
     write_table(content.replace_schema_metadata(metadata), buffer)
-    try:
-        replace_file(path, buffer.getvalue(), mode=0o600)
-    except OSError as error:
-        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+    write_whole(path, buffer.getvalue(), mode=0o600)
 
 
 def contract_of(table: str | Path, site: SiteFile) -> Contract:

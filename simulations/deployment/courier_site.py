@@ -47,7 +47,7 @@ from fedbn.federation.courier_file import (
 from fedbn.federation.courier_keys import Authority, Signer, fingerprint, site_signer
 from fedbn.federation.site_file import CourierKeys, read_site_file
 from fedbn.locked_file import lock
-from fedbn.whole_file import replace_file
+from fedbn.whole_file import write_whole
 from fedbn.wording import printable, reason_of
 from server.courier_records import flower_records, plain_records
 from simulations.deployment.executor import site_config
@@ -221,13 +221,13 @@ def _ask_app(
         requests[str(request.number)] = sealed.digest
     data = seal("reply", said.to_body(), signer)
     if not word:
-        _write(_reply_file(folder, request), data)
+        write_whole(_reply_file(folder, request), data, mode=0o600)
     _keep(replace(kept, requests=requests, state=plain_records(context.state)), run)
     return Answered(request, data, word, before=False)
 
 
 def _keep(kept: Kept, run: Path) -> None:
-    _write(run / KEPT, json.dumps(vars(kept), ensure_ascii=False).encode("utf-8"))
+    write_whole(run / KEPT, json.dumps(vars(kept), ensure_ascii=False).encode("utf-8"), mode=0o600)
 
 
 def _keys_of(site: Path) -> CourierKeys:
@@ -269,7 +269,7 @@ def _delete_ended(folder: Path, now: datetime) -> None:
 
 def _delete(run: Path) -> None:
     """Delete a run's folder; its id stays."""
-    _write(run.with_name(f"{run.name}.over"), b"")
+    write_whole(run.with_name(f"{run.name}.over"), b"", mode=0o600)
     try:
         if run.exists():
             shutil.rmtree(run)
@@ -297,10 +297,3 @@ def _read(file: Path) -> bytes:
         return read_bounded(file)
     except OSError as error:
         raise ResultsError(f"cannot read {file}: {reason_of(error)}") from None
-
-
-def _write(file: Path, data: bytes) -> None:
-    try:
-        replace_file(file, data, mode=0o600)
-    except OSError as error:
-        raise ResultsError(f"cannot write {file}: {reason_of(error)}") from None
