@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from simulations.studies.strengths.sureness import SURENESS, Seen, fit_sureness, sureness
+import numpy as np
+
+from fedbn.arrays import Floats
+from fedbn.consensus.sureness import SURENESS, Pairs, fit_sureness, probabilities
 from simulations.study import Row
 from simulations.study_report import Section
 
@@ -42,20 +45,13 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     return found
 
 
-def _seen(rows: Sequence[Row]) -> Iterator[Seen]:
-    """The pairs of all rows; a network counts by the square root of its pairs."""
-    totals: dict[str, int] = {}
-    for row in rows:
-        found = (pairs for sites in row["sites"] for _, pairs, _ in row[f"of_{sites}"])
-        totals[row["network"]] = totals.get(row["network"], 0) + sum(found)
+def _seen(rows: Sequence[Row]) -> Iterator[tuple[Pairs, int, int, Floats]]:
+    """Of every federation the pairs, sites, variables, and which of the pairs are edges."""
     for row in rows:
         for sites in row["sites"]:
-            counts = row[f"of_{sites}"]
-            frequent = sum(pairs for joining, pairs, _ in counts if 2 * joining >= sites)
-            weight = totals[row["network"]] ** -0.5 if totals[row["network"]] else 1.0
-            for joining, pairs, edges in counts:
-                if pairs:
-                    yield Seen(joining, sites, frequent, pairs, edges, weight)
+            k, common, degree, clustering, edges = np.array(row[f"of_{sites}"]).reshape(-1, 5).T
+            none = np.zeros(len(k), dtype=np.int64)
+            yield Pairs(none, none, k, common, degree, clustering), sites, row["variables"], edges
 
 
 def _of_sums(rows: Sequence[Row]) -> Section:
@@ -103,13 +99,12 @@ def shares_of_sums(rows: Sequence[Row]) -> list[Bin]:
 
 def bins(rows: Sequence[Row]) -> list[Bin]:
     """The pairs of the rows by stated probability; bins without a pair are left out."""
-    totals = [[0.0, 0.0, 0.0] for _ in range(WIDTH)]
-    for each in _seen(rows):
-        stated = sureness(each.joining, each.sites, each.frequent)
-        total = totals[min(int(stated * WIDTH), WIDTH - 1)]
-        total[0] += each.pairs
-        total[1] += each.pairs * stated
-        total[2] += each.edges
+    totals = np.zeros((WIDTH, 3))
+    for pairs, sites, variables, edges in _seen(rows):
+        stated = probabilities(pairs, sites, variables)
+        at = np.minimum((stated * WIDTH).astype(np.int64), WIDTH - 1)
+        for column, values in enumerate((np.ones(len(at)), stated, edges)):
+            totals[:, column] += np.bincount(at, values, minlength=WIDTH)
     return [Bin(int(n), 100 * s / n, 100 * t / n) for n, s, t in totals if n]
 
 

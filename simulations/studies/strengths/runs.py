@@ -10,46 +10,70 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
+from fedbn.consensus.sureness import pairs_of
 from fedbn.data.dataset import Dataset
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
+from simulations.studies.strengths.networks import drawn_network
 from simulations.study_cases import Case, Row
 
 __all__ = ["REPLICATES", "run_case"]
 
-STUDY = 381
-"""Seeds of the study."""
+STUDY = 384
+"""Seeds of the study; 381 to 383 were looked at before."""
+
+DRAWN = "drawn"
+"""The network of a case that has a random one of its own (`networks.py`)."""
 
 REPLICATES = 40
 
+LEARNER = LearnerSettings(max_parents=6)
+"""Where states determine each other, GES would look at thousands of sets of parents."""
+
 
 def run_case(case: Case) -> Row:
-    """For every number of sites n, [k, pairs that k of n join, how many of them are true].
+    """For every number of sites n and every pair that some of them join, [k of n, common, degree,
+    clustering, 1 if the pair is true] (`fedbn.consensus.sureness`).
 
-    The first n of the same sites are taken for every n. In the part `counted` k is of the
-    replicates, not of the sites.
+    The first n of the same sites are taken for every n. In the part `counted` it is [k, pairs that
+    k of the replicates join, how many of them are true].
     """
     name = str(case["network"])
     key = [STUDY, case["seed"], case["rows"], *(ord(letter) for letter in name)]
     rng = np.random.default_rng(key)
-    network = load_network(f"{name}:{case['seed']}" if name.startswith("random:") else name)
-    assert isinstance(network, BayesianNetwork)
+    network = _network(name, case["seed"], rng)
     true = network.dag.adjacency | network.dag.adjacency.T
     if case["part"] == "counted":
         return {f"of_{n}": _of_sums(network, n, case["rows"], rng) for n in case["sites"]}
-    joined = np.zeros((max(case["sites"]), *true.shape), dtype=bool)
-    for site in range(len(joined)):
-        table = network.sample(case["rows"], rng)
-        dag = learn(table, LearnerSettings(), np.random.default_rng(site)).dags[0]
+    votes = np.zeros(true.shape, dtype=np.int64)
+    row: Row = {"variables": len(true)}
+    for site in range(max(case["sites"])):
+        dag = learn(network.sample(case["rows"], rng), LEARNER, np.random.default_rng(site)).dags[0]
         adjacency = dag.reorder(network.dag.names).adjacency
-        joined[site] = adjacency | adjacency.T
-    upper = np.triu_indices(len(true), k=1)
-    row: Row = {}
-    for sites in case["sites"]:
-        votes = joined[:sites].sum(axis=0)[upper]
-        row[f"of_{sites}"] = _counts(votes, true[upper], sites)
+        votes += adjacency | adjacency.T
+        if site + 1 in case["sites"]:
+            row[f"of_{site + 1}"] = _surroundings(votes, true, site + 1)
     return row
+
+
+def _network(name: str, seed: int, rng: np.random.Generator) -> BayesianNetwork:
+    if name == DRAWN:
+        return drawn_network(rng)
+    network = load_network(f"{name}:{seed}" if name.startswith("random:") else name)
+    assert isinstance(network, BayesianNetwork)
+    return network
+
+
+def _surroundings(votes: Ints, true: Bools, sites: int) -> list[list[float]]:
+    """What `run_case` says of every pair; shares of what is joined are rounded to four digits."""
+    found = pairs_of(votes, sites)
+    columns = (found.joining, found.common, found.degree, found.clustering)
+    edges = true[found.one, found.other]
+    return [
+        [int(k), *(round(float(value), 4) for value in around), int(edge)]
+        for k, *around, edge in zip(*columns, edges, strict=True)
+    ]
 
 
 def _counts(votes: Ints, true: Bools, most: int) -> list[list[int]]:

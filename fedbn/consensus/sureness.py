@@ -1,0 +1,125 @@
+"""The probability that a pair is an edge, from the sites' votes on it and on the pairs around it.
+
+The pair counts as an edge of the network that the rows were sampled from whatever its direction;
+sites are alike, learn with GES and BDeu, and send one structure each.
+
+Where variables determine each other almost, sites make the same mistake from different rows: all of
+them join a pair that the network does not join. A vote alone does not show it, but its surroundings
+do. Such variables stand in for one another, so wrong pairs come in clusters: their ends have many
+neighbours, many of them in common, and these are joined among themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fedbn.arrays import Floats, Ints
+
+__all__ = ["SURENESS", "Pairs", "fit_sureness", "pairs_of", "probabilities"]
+
+SURENESS: tuple[float, ...] = (0.0,) * 9
+"""Of a pair's features (`_features`): fitted to the part "tuning" of the study, to random networks
+alone."""
+
+
+class Pairs(NamedTuple):
+    """What votes show of the pairs that at least one site joins; all arrays are [P].
+
+    one, other : the variables' places, one < other.
+    joining : of `sites` sites so many join the pair.
+    common : ln(1 + sum over the other variables of the product of the shares of sites that join
+        them with either end).
+    degree : ln(1 + sum of these shares over both ends).
+    clustering : of both ends together, the share of their pairs of neighbours that are joined.
+    """
+
+    one: Ints
+    other: Ints
+    joining: Ints
+    common: Floats
+    degree: Floats
+    clustering: Floats
+
+
+def pairs_of(votes: Ints, sites: int) -> Pairs:
+    """The pairs that some site joins, in the order of their places.
+
+    Parameters
+    ----------
+    votes : int64 [n, n], symmetric with an empty diagonal: how many of the sites join each pair.
+    """
+    shares = votes / sites
+    reach, through = shares.sum(axis=1), shares @ shares
+    triangles = (through * shares).sum(axis=1) / 2
+    clustering = triangles / np.maximum(reach * (reach - 1) / 2, 0.5)
+    one, other = np.nonzero(np.triu(votes > 0, k=1))
+    beside = reach[one] + reach[other] - 2 * shares[one, other]
+    return Pairs(
+        one,
+        other,
+        votes[one, other],
+        np.log1p(through[one, other]),
+        np.log1p(beside),
+        clustering[one] + clustering[other],
+    )
+
+
+def probabilities(
+    pairs: Pairs, sites: int, variables: int, numbers: Sequence[float] = SURENESS
+) -> Floats:
+    """float64 [P]: the probability that each pair is an edge."""
+    odds: Floats = _features(pairs, sites, variables) @ np.array(numbers)
+    return 1.0 / (1.0 + np.exp(-odds))
+
+
+def fit_sureness(
+    seen: Sequence[tuple[Pairs, int, int, Floats]],
+) -> tuple[float, ...]:
+    """The numbers of largest likelihood, to four digits.
+
+    Parameters
+    ----------
+    seen : of every federation its pairs, sites, variables, and float64 [P], 1 where the pair is an
+        edge. A federation counts by the square root of its pairs.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    design = np.concatenate([_features(pairs, n, v) for pairs, n, v, _ in seen])
+    edges = np.concatenate([true for *_, true in seen])
+    weight = np.concatenate([np.full(len(true), max(len(true), 1) ** -0.5) for *_, true in seen])
+    scale = np.maximum(design.std(axis=0), 1e-9)
+    scale[0] = 1.0
+    scaled = design / scale
+
+    def loss(numbers: Floats) -> tuple[float, Floats]:
+        odds = scaled @ numbers
+        value = weight * (np.logaddexp(0, odds) - edges * odds)
+        return float(value.sum()), scaled.T @ (weight * (expit(odds) - edges))
+
+    found = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="BFGS").x / scale
+    return tuple(float(f"{number:.4g}") for number in found)
+
+
+def _features(pairs: Pairs, sites: int, variables: int) -> Floats:
+    """float64 [P, 9]: 1, the log odds l of (joining + 1/2) / (sites + 1), ln(sites), common,
+    degree, ln(variables), clustering, l common, l degree."""
+    count = len(pairs.joining)
+    odds = np.log((pairs.joining + 0.5) / (sites - pairs.joining + 0.5))
+    return np.stack(
+        [
+            np.ones(count),
+            odds,
+            np.full(count, np.log(sites)),
+            pairs.common,
+            pairs.degree,
+            np.full(count, np.log(variables)),
+            pairs.clustering,
+            odds * pairs.common,
+            odds * pairs.degree,
+        ],
+        axis=1,
+    )
