@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -309,3 +310,35 @@ def _compelled(matrix: NDArray[np.bool_], a: int, b: int) -> bool:
         if d != b and np.any(directed[d] & directed[:, b] & adjacent[a]):
             return True
     return False
+
+
+def surroundings(
+    votes: Matrix, sites: int
+) -> dict[tuple[int, int], tuple[int, float, float, float]]:
+    """Of every pair that a site joins: sites that join it, ln(1 + weighted neighbours in common),
+    ln(1 + weighted other neighbours), and of both ends the weighted share of joined pairs of
+    neighbours, added up; each by walking over the other variables."""
+    n = len(votes)
+    share = [[Fraction(int(votes[a, b]), sites) for b in range(n)] for a in range(n)]
+
+    def clustering(a: int) -> Fraction:
+        reach = sum(share[a])
+        joined = sum(
+            share[a][b] * share[a][c] * share[b][c] for b in range(n) for c in range(b) if a != b
+        )
+        return joined / max(reach * (reach - 1) / 2, Fraction(1, 2))
+
+    found = {}
+    for a in range(n):
+        for b in range(a + 1, n):
+            if votes[a, b]:
+                others = [c for c in range(n) if c not in (a, b)]
+                common = sum((share[a][c] * share[b][c] for c in others), Fraction(0))
+                beside = sum((share[a][c] + share[b][c] for c in others), Fraction(0))
+                found[a, b] = (
+                    int(votes[a, b]),
+                    log(1 + common),
+                    log(1 + beside),
+                    float(clustering(a) + clustering(b)),
+                )
+    return found

@@ -5,70 +5,62 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.learners import LearnerSettings, learn
+from fedbn.consensus.sureness import Pairs, pairs_of, probabilities
+from fedbn.learners import learn
 from fedbn.networks.catalog import load_network
+from simulations.studies.strengths.networks import MOST_PARENTS, drawn_network
 from simulations.studies.strengths.report import bins, deviation, sections, shares_of_sums
-from simulations.studies.strengths.runs import REPLICATES, STUDY, run_case
-from simulations.studies.strengths.sureness import SURENESS, Seen, fit_sureness, sureness
+from simulations.studies.strengths.runs import LEARNER, REPLICATES, STUDY, run_case
 from tests import naive
 
 CASE = {"part": "shown", "network": "asia", "rows": 300, "sites": [2, 3], "seed": 1}
 
 
-def test_a_case_counts_pairs_and_those_that_are_true() -> None:
+def test_a_case_tells_the_votes_around_every_pair() -> None:
     row = run_case(CASE)
     network = load_network("asia")
     rng = np.random.default_rng([STUDY, 1, 300, *map(ord, "asia")])
     dags = [
-        learn(network.sample(300, rng), LearnerSettings(), np.random.default_rng(0)).dags[0]
-        for _ in range(3)
+        learn(network.sample(300, rng), LEARNER, np.random.default_rng(0)).dags[0] for _ in range(3)
     ]
     true = naive.skeleton(network.dag)
+    assert row["variables"] == network.dag.n
     for sites in (2, 3):
-        expected = [[k, 0, 0] for k in range(1, sites + 1)]
-        for i in range(network.dag.n):
-            for j in range(i):
-                k = sum(bool(naive.skeleton(dag)[i, j]) for dag in dags[:sites])
-                if k:
-                    expected[k - 1][1] += 1
-                    expected[k - 1][2] += int(true[i, j])
-        assert row[f"of_{sites}"] == expected
+        votes = sum(naive.skeleton(dag).astype(np.int64) for dag in dags[:sites])
+        pairs = pairs_of(votes, sites)
+        found = row[f"of_{sites}"]
+        assert [each[0] for each in found] == pairs.joining.tolist()
+        assert np.allclose([each[1:4] for each in found], np.transpose(pairs[3:]), atol=1e-4)
+        assert [each[4] for each in found] == true[pairs.one, pairs.other].astype(int).tolist()
+
+
+def test_every_drawn_network_is_another_one() -> None:
+    one, other = (drawn_network(np.random.default_rng(seed)).schema.names for seed in (0, 3))
+    assert len(one) != len(other)
+    network = drawn_network(np.random.default_rng(3))
+    assert network == drawn_network(np.random.default_rng(3))
+    assert max(len(network.dag.parents(v)) for v in range(network.dag.n)) <= MOST_PARENTS
 
 
 def test_bins_and_deviations_by_hand() -> None:
-    rows = [{**CASE, "sites": [2], "of_2": [[1, 40, 10], [2, 100, 97]]}]
-    one, two = sureness(1, 2, 140), sureness(2, 2, 140)
+    around = [0.7, 1.4, 0.5]
+    low_pairs = [[1, *around, int(k < 10)] for k in range(40)]
+    high_pairs = [[2, 0.0, 1.1, 0.0, int(k < 97)] for k in range(100)]
+    rows = [{**CASE, "sites": [2], "variables": 8, "of_2": low_pairs + high_pairs}]
+    none = np.zeros(2, dtype=np.int64)
+    some = Pairs(none, none, *map(np.array, ([1, 2], [0.7, 0.0], [1.4, 1.1], [0.5, 0.0])))
+    one, two = 100 * probabilities(some, 2, 8)
     low, high = bins(rows)
     assert (low.pairs, high.pairs) == (40, 100)
-    assert low.stated == pytest.approx(100 * one)
+    assert (low.stated, high.stated) == pytest.approx((one, two))
     assert (low.true, high.true) == (25.0, 97.0)
-    far = abs(100 * one - 25), abs(100 * two - 97)
+    far = abs(one - 25), abs(two - 97)
     over_pairs = (40 * far[0] + 100 * far[1]) / 140
     assert deviation([low, high], weighted=True) == pytest.approx(over_pairs)
     assert deviation([low, high], weighted=False) == pytest.approx((far[0] + far[1]) / 2)
     few = low._replace(pairs=29)
     assert deviation([few, high], weighted=False) == pytest.approx(far[1])
     assert len(sections("tuning", rows)) == 3
-
-
-def test_more_sites_make_an_edge_surer_and_a_larger_network_less_sure() -> None:
-    for sites in (2, 5, 10, 40):
-        said = [sureness(k, sites, 20) for k in range(1, sites + 1)]
-        assert said == sorted(said)
-        assert 0 < said[0] < said[-1] < 1
-        assert sureness(1, sites, 200) < said[0]
-
-
-def test_the_fit_finds_the_numbers_that_made_the_pairs() -> None:
-    numbers = (0.5, 1.5, 0.25, -0.5)
-    seen = [
-        Seen(k, n, frequent, 10**7, round(10**7 * sureness(k, n, frequent, numbers)), weight)
-        for n in (3, 5, 10)
-        for frequent, weight in ((5, 1.0), (50, 0.25))
-        for k in range(1, n + 1)
-    ]
-    np.testing.assert_allclose(fit_sureness(seen), numbers, atol=1e-3)
-    assert len(SURENESS) == len(numbers)
 
 
 def test_replicates_of_sums_are_counted_as_sites_are() -> None:
