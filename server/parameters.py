@@ -163,7 +163,7 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
         return FittedParameters(None, ParameterSources(failure=UNEQUAL))
     schema = result.schema
     try:
-        dag = with_numbers_last(result.consensus.dag, schema)
+        dag = with_numbers_last(result.consensus.dag, schema, run.consensus.known)
         wanted = MixedFamilies(dag, schema)
     except (NetworkError, DataError) as error:
         return FittedParameters(None, ParameterSources(failure=str(error)))
@@ -175,6 +175,7 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
         families_held_back(wanted, answers),
         turned=turned_edges(result.consensus.dag, dag),
         added=added_edges(result.consensus.dag, dag),
+        against=() if run.consensus.known is None else run.consensus.known.breaches(dag),
         spreads=spreads_of_sums(wanted, answers),
     )
 

@@ -6,17 +6,19 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import NetworkError
 from fedbn.fusion.minimal_imap import minimal_imap
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.conditional_gaussian import member_with_numbers_last
 
 __all__ = ["added_edges", "turned_edges", "with_numbers_last"]
 
 
-def with_numbers_last(consensus: DAG, schema: Schema) -> DAG:
+def with_numbers_last(consensus: DAG, schema: Schema, known: Knowledge | None = None) -> DAG:
     """A DAG in which no category has a number as parent, and which claims no independence that the
     consensus, over the schema's names in that order, does not claim.
 
-    It is a member of the class, if one has its numbers last; otherwise the minimal I-map of the
-    consensus in its own order, categories first, which has more edges.
+    It is a member of the class, if one has its numbers last: one that keeps the knowledge, too, if
+    there is such a one, else `ParameterSources.against` says what it breaks. Otherwise it is the
+    minimal I-map of the consensus in its own order, categories first, which has more edges.
 
     >>> from fedbn.data.dataset import Variable
     >>> schema = Schema((Variable("age"), Variable("crp"), Variable("ill", ("no", "yes"))))
@@ -25,7 +27,7 @@ def with_numbers_last(consensus: DAG, schema: Schema) -> DAG:
     (('age', 'crp'), ('ill', 'age'), ('ill', 'crp'))
     """
     try:
-        return member_with_numbers_last(consensus, schema)
+        return member_with_numbers_last(consensus, schema, known)
     except NetworkError:
         numbers = set(schema.numbers)
         order = [consensus.names[v] for v in consensus.topological_order()]

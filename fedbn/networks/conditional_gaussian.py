@@ -18,7 +18,7 @@ import numpy as np
 
 from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import NetworkError
+from fedbn.errors import ConfigError, NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import member_that_keeps
@@ -266,12 +266,13 @@ def require_numbers_last(dag: DAG, schema: Schema) -> None:
         )
 
 
-def member_with_numbers_last(dag: DAG, schema: Schema) -> DAG:
+def member_with_numbers_last(dag: DAG, schema: Schema, known: Knowledge | None = None) -> DAG:
     """A DAG equivalent to `dag` in which no category has a number as parent; `dag` if it is one.
 
     Parameters
     ----------
     dag : over the schema's names, in that order.
+    known : what `dag` keeps; a member that keeps it, too, goes before others.
 
     Raises
     ------
@@ -289,9 +290,10 @@ def member_with_numbers_last(dag: DAG, schema: Schema) -> DAG:
     if not (numbers and categories):
         return dag
     order = Knowledge(tiers=(categories, tuple(sorted(numbers))))
-    member = member_that_keeps(dag, order)
-    if member is not None:
-        return member
+    for wanted in (_both(order, known), order):
+        member = None if wanted is None else member_that_keeps(dag, wanted)
+        if member is not None:
+            return member
     from fedbn.graphs.pdag import dag_to_cpdag
 
     compelled = dag_to_cpdag(dag).directed_edges
@@ -304,6 +306,14 @@ def member_with_numbers_last(dag: DAG, schema: Schema) -> DAG:
             )
     require_numbers_last(dag, schema)
     return dag
+
+
+def _both(order: Knowledge, known: Knowledge | None) -> Knowledge | None:
+    """What both say; None where they contradict each other."""
+    try:
+        return order if known is None else order.and_also(known)
+    except ConfigError:
+        return None
 
 
 def _checked_regressions(name: str, given: Regressions, family: NumberFamily) -> Regressions:

@@ -18,6 +18,7 @@ __all__ = [
     "LackingFamily",
     "ParameterSources",
     "added_words",
+    "against_words",
     "cut_words",
     "held_back_in",
     "held_back_words",
@@ -100,6 +101,8 @@ class ParameterSources:
         there: in it categories come before numbers.
     added : edges that the network has beside those of the consensus, where no member of its class
         has its numbers last; then its arrows are no causes.
+    against : how the network breaks the knowledge that the consensus keeps, in words; then its
+        arrows are no causes.
     shifts : (number, (site, what its values lie above the common equation)), where sites have
         constants of their own.
     spreads : (number, (site, mean, standard deviation)), as sites sent them.
@@ -114,6 +117,7 @@ class ParameterSources:
     failure: str = ""
     turned: tuple[tuple[str, str], ...] = ()
     added: tuple[tuple[str, str], ...] = ()
+    against: tuple[str, ...] = ()
     shifts: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
     spreads: tuple[tuple[str, tuple[tuple[str, float, float], ...]], ...] = ()
     cut: tuple[tuple[str, tuple[float, ...]], ...] = ()
@@ -142,6 +146,7 @@ class ParameterSources:
         more = {
             "turned": [list(edge) for edge in self.turned],
             "added": [list(edge) for edge in self.added],
+            "against": list(self.against),
             "shifts": {variable: dict(sites) for variable, sites in self.shifts},
             "spreads": {
                 variable: {site: [mean, deviation] for site, mean, deviation in sites}
@@ -231,6 +236,19 @@ def added_words(added: Sequence[Sequence[str]], turned: Sequence[Sequence[str]])
         f"{count_of(len(added), 'edge')} more than the consensus, {more}"
         + (f", and turned {around}" if turned else "")
         + "; it answers what is observed, not what is set"
+    )
+
+
+def against_words(against: Sequence[str]) -> str:
+    """Why a network of the consensus' class answers nothing that is set.
+
+    >>> against_words(["bmi -> sex is forbidden"]).partition(": ")[2].partition(";")[0]
+    'no network of the class keeps the knowledge as well (bmi -> sex is forbidden)'
+    """
+    return (
+        "answers need categories before numbers: no network of the class keeps the knowledge as "
+        f"well ({list_some(against, SHOWN, quoted=False)}); it answers what is observed, not what "
+        "is set"
     )
 
 

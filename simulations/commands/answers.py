@@ -18,6 +18,7 @@ from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
 from fedbn.graphs.moral import ancestral_set
 from fedbn.networks.parameter_sources import (
     added_words,
+    against_words,
     cut_words,
     held_back_in,
     held_back_words,
@@ -135,16 +136,18 @@ def read_at_site(source: str, site: str) -> Network:
     return network.with_shifts(own)
 
 
-def say_differences(source: str, *, sets: bool) -> None:
+def say_differences(source: str, *, sets: bool, group: str | None = None) -> None:
     """Say how a results folder's network is another one than its consensus: which numbers are
     intervals only, and, where the question `sets` variables, which arrows are turned.
 
     Raises
     ------
-    QueryError : variables are set in a network that is none of the consensus' class.
+    QueryError : variables are set in a network that is none of the consensus' class, or breaks the
+        knowledge that the consensus keeps.
     """
-    folder = Path(source)
-    told = _run_of(folder).get("parameters") if folder.is_dir() else None
+    if not Path(source).is_dir():
+        return
+    told = _parameters_told(source, group).get("parameters")
     if not isinstance(told, Mapping):
         return
     if told.get("cut"):
@@ -155,6 +158,8 @@ def say_differences(source: str, *, sets: bool) -> None:
             f"{words}; fedbn parameters {source} --sites ... --cuts keeps the arrows of the "
             "consensus, by intervals of these numbers"
         )
+    if sets and told.get("against"):
+        raise QueryError(printable(against_words(told["against"])))
     if sets and told.get("turned"):
         typer.echo(printable(turned_words(told["turned"])), err=True)
 

@@ -257,7 +257,8 @@ def _fit_all(
 
     assert checkpoint.state.result is not None
     dag, schema = checkpoint.state.result.consensus.dag, reading.schema
-    ess = server_run(checkpoint.experiment).parameter_ess
+    run = server_run(checkpoint.experiment)
+    ess, known = run.parameter_ess, run.consensus.known
     cut = tuple((name, tuple(points)) for name, points in sorted(reading.cuts.items()))
     if schema.kind == "categorical":
         counts = [count_families(table, families_of([dag])) for table in tables.values()]
@@ -271,13 +272,14 @@ def _fit_all(
         network, shifts = gaussian_parameters(dag, moments)
         spreads = spreads_of_moments(dag, moments)
         return network, ParameterSources(shifts=shifts, spreads=spreads)
-    member = with_numbers_last(dag, schema)
+    member = with_numbers_last(dag, schema, known)
     wanted = MixedFamilies(member, schema)
     sums = {site: mixed_sums(table, wanted) for site, table in tables.items()}
     fitted = mixed_parameters(wanted, sums, ess)
     sources = ParameterSources(
         turned=turned_edges(dag, member),
         added=added_edges(dag, member),
+        against=() if known is None else known.breaches(member),
         shifts=fitted.shifts,
         spreads=spreads_of_sums(wanted, sums),
         cut=cut,

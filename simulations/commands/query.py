@@ -176,7 +176,7 @@ def query(
     many = given_file is not None
     say_intervals(read[0], [*cases, set_to, other])
     for source in networks:
-        say_differences(source, sets=bool(do))
+        say_differences(source, sets=bool(do), group=group)
     if do:
         asked = Intervention(
             set_to,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.errors import DataError, NetworkError, ResultsError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.networks.conditional_gaussian import (
     ConditionalGaussianNetwork,
@@ -30,12 +31,14 @@ from fedbn.networks.fitting import fit_linear_gaussian
 from fedbn.networks.formats import write_network_file
 from fedbn.networks.json_file import network_from_json, network_to_json
 from fedbn.networks.likelihood import log_likelihood
+from tests import naive
 from tests.naive_conditional import (
     equations_in,
     least_squares,
     mixture_given,
     random_conditional,
 )
+from tests.naive_knowledge import keeps
 
 ABCD = Schema((Variable("a", ("0", "1", "2")), Variable("b", ("0", "1")), Variable("x"),
                Variable("y")))  # fmt: skip
@@ -209,6 +212,26 @@ def test_the_member_with_numbers_last_is_one_of_the_class(seed: int) -> None:
     assert not compelled
     assert dag_to_cpdag(member) == pattern
     assert not [edge for edge in member.edges if edge[0] in "xy" and edge[1] in "ab"]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_member_that_keeps_what_is_known_goes_before_others(seed: int) -> None:
+    """By looking at all members of the class."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(list("abxy")).tolist()
+    pairs = [(p, c) for i, p in enumerate(order) for c in order[i + 1 :]]
+    dag = DAG.from_edges("abxy", [pair for pair in pairs if rng.random() < 0.5])
+    back = [(c, p) for p, c in pairs if rng.random() < 0.3]
+    known = Knowledge(required=dag.edges[: int(rng.integers(0, 2))], forbidden=tuple(back))
+    usable = [
+        each
+        for each in naive.members(dag)
+        if not [edge for edge in each.edges if edge[0] in "xy" and edge[1] in "ab"]
+    ]
+    if usable:
+        member = member_with_numbers_last(dag, ABCD, known)
+        assert member in usable
+        assert (not known.breaches(member)) == any(keeps(each, known) for each in usable)
 
 
 def test_the_likelihood_of_rows_is_that_of_all_variables() -> None:

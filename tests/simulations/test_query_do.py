@@ -8,10 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedbn.errors import QueryError
 from fedbn.inference import query_do, range_over_class
 from fedbn.networks.catalog import load_network
 from fedbn.networks.json_file import write_json_network
 from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
+from simulations.commands.answers import say_differences
 from tests.simulations.conftest import Fedbn
 
 ASIA = load_network("asia")
@@ -101,3 +103,24 @@ def test_no_effect_from_tables_that_lack_rows(fedbn: Fedbn, tmp_path: Path) -> N
 )
 def test_wrong_inputs(fedbn: Fedbn, arguments: tuple[str, ...], words: str) -> None:
     assert words in fedbn("query", "asia", "--ask", "lung", *arguments).error
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"against": ["bmi -> sex is forbidden"]}, "bmi -> sex is forbidden"),
+        ({"added": [["sex", "age"]]}, "has 1 edge more than the consensus"),
+    ],
+)
+def test_networks_whose_arrows_are_no_causes_answer_nothing_that_is_set(
+    told: dict[str, object], words: str, tmp_path: Path
+) -> None:
+    """Those of a group, too; what is observed is answered."""
+    groups = {"groups": [["a"], ["b"]], "names": [], "parameters": [{}, told]}
+    run = {"parameters": told, "groups": groups}
+    (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    for group in (None, "2"):
+        say_differences(str(tmp_path), sets=False, group=group)
+        with pytest.raises(QueryError, match=words):
+            say_differences(str(tmp_path), sets=True, group=group)
+    say_differences(str(tmp_path), sets=True, group="1")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.consensus.sureness import Pairs, pairs_of, probabilities
 from fedbn.learners import learn
 from fedbn.networks.catalog import load_network
 from simulations.studies.strengths.networks import MOST_PARENTS, drawn_network
 from simulations.studies.strengths.report import bins, deviation, sections, shares_of_sums
 from simulations.studies.strengths.runs import LEARNER, REPLICATES, STUDY, run_case
+from simulations.studies.strengths.sureness import Pairs, pairs_of, probabilities
 from tests import naive
 
 CASE = {"part": "shown", "network": "asia", "rows": 300, "sites": [2, 3], "seed": 1}

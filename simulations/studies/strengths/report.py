@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbn.arrays import Floats
-from fedbn.consensus.sureness import SURENESS, Pairs, fit_sureness, probabilities
+from simulations.studies.strengths.sureness import SURENESS, Pairs, fit_sureness, probabilities
 from simulations.study import Row
 from simulations.study_report import Section
 

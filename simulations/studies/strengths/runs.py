@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
-from fedbn.consensus.sureness import pairs_of
 from fedbn.data.dataset import Dataset
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from simulations.studies.strengths.networks import drawn_network
+from simulations.studies.strengths.sureness import pairs_of
 from simulations.study_cases import Case, Row
 
 __all__ = ["REPLICATES", "run_case"]
@@ -34,7 +34,7 @@ LEARNER = LearnerSettings(max_parents=6)
 
 def run_case(case: Case) -> Row:
     """For every number of sites n and every pair that some of them join, [k of n, common, degree,
-    clustering, 1 if the pair is true] (`fedbn.consensus.sureness`).
+    clustering, 1 if the pair is true] (`simulations.studies.strengths.sureness`).
 
     The first n of the same sites are taken for every n. In the part `counted` it is [k, pairs that
     k of the replicates join, how many of them are true].

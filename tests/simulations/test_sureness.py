@@ -6,7 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.consensus.sureness import SURENESS, Pairs, fit_sureness, pairs_of, probabilities
+from simulations.studies.strengths.sureness import (
+    SURENESS,
+    Pairs,
+    fit_sureness,
+    pairs_of,
+    probabilities,
+)
 from tests import naive_consensus
 
 
