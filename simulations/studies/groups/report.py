@@ -23,10 +23,18 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     if part == "several":
         return [_several(rows)]
     title = "Groups found" if part == "groups" else "Every site of its own population"
+    by_cell = [_indices(title, rows), _distances(rows)]
+    if part == "different":
+        return by_cell
+    large = [row for row in rows if row["rows"] >= 500]
+    unequal = [row for row in rows if row["rows"] == 0]
+    many = [row for row in rows if row["edges"] >= 4]
     return [
-        _indices(title, rows),
-        _distances(rows),
-        *([_summary(rows)] if part == "groups" else []),
+        _summary(rows),
+        _pooled("By edges moved, 500 rows and more", "edges", large),
+        _pooled("By rows, four edges moved and more (0: 100 to 10,000)", "rows", many),
+        _pooled("By edges moved, rows of 100 to 10,000", "edges", unequal),
+        *by_cell,
     ]
 
 
@@ -50,21 +58,34 @@ def _mean(rows: Sequence[Row], name: str) -> float:
 
 def _false_alarms(rows: Sequence[Row]) -> Section:
     table = [
-        [*cell[:3], len(own), *(_alarms(own, way) for way in ("auto", "untold"))]
+        [*cell[:3], len(own), *(_alarms(own, way) for way in ("auto", "untold")), _bounds(own)]
         for cell, own in _cells(rows)
     ]
     unequal = [row for row in rows if row["rows"] == 0]
     for words, some in (("all", rows), ("unequal rows", unequal)):
         if some:
             table.append(
-                [words, "", "", len(some), *(_alarms(some, w) for w in ("auto", "untold"))]
-            )
+                [words, "", "", len(some), *(_alarms(some, w) for w in ("auto", "untold")),
+                 _bounds(some)]
+            )  # fmt: skip
     text = (
         "Cases in which alike sites were split; rows 0: 100 to 10,000, log-uniform. auto: the "
-        "sites tell their rows; untold: they do not."
+        "sites tell their rows; untold: they do not. At most: the exact upper 95 % bounds of both "
+        "rates (one-sided)."
     )
     return Section("Alike sites: false alarms", text, ("network", "rows", "sites", "seeds",
-                   "auto", "untold"), table)  # fmt: skip
+                   "auto", "untold", "at most, %"), table)  # fmt: skip
+
+
+def _bounds(rows: Sequence[Row]) -> str:
+    """The exact upper bounds of the rates of false alarms, in per cent (Clopper and Pearson)."""
+    from scipy.stats import beta
+
+    found = []
+    for way in ("auto", "untold"):
+        alarms = sum(row[f"{way}_groups"] > 1 for row in rows)
+        found.append(f"{100 * float(beta.ppf(0.95, alarms + 1, len(rows) - alarms)):.1f}")
+    return ", ".join(found)
 
 
 def _several(rows: Sequence[Row]) -> Section:
@@ -110,6 +131,19 @@ def _distances(rows: Sequence[Row]) -> Section:
         "the consensus of its group by every way, and by an oracle who knows the groups."
     )
     return Section("What the groups are worth", text, (*CELL, *ways), table)
+
+
+def _pooled(title: str, key: str, rows: Sequence[Row]) -> Section:
+    """The cells of each value of a key together."""
+    ways = ("site", "one", "auto", "untold", "number", "oracle")
+    table = []
+    for value in sorted({row[key] for row in rows}):
+        own = [row for row in rows if row[key] == value]
+        indices = (f"{_mean(own, f'{way}_ari'):.2f}" for way in WAYS)
+        table.append([value, len(own), *indices, *(f"{_mean(own, way):.1f}" for way in ways)])
+    text = "Adjusted Rand index, and mean SMHD to the site's own truth."
+    header = (key, "cases", *WAYS, *(f"SMHD: {way}" for way in ways))
+    return Section(title, text, header, table)
 
 
 def _summary(rows: Sequence[Row]) -> Section:

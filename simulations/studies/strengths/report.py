@@ -17,6 +17,9 @@ __all__ = ["Bin", "bins", "deviation", "sections", "shares_of_sums"]
 WIDTH = 10
 """Bins of stated probability: 0 to 10 %, ..., 90 to 100 %."""
 
+SIX = ("alarm", "child", "hailfinder", "hepar2", "insurance", "win95pts")
+"""Networks that studies and decisions of fedbn look at together."""
+
 LEAST = 30
 """Pairs that a bin must have to count in the mean over bins."""
 
@@ -38,6 +41,9 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
         return [_of_sums(rows)]
     title = "Networks used for tuning" if part == "tuning" else "Networks not used for tuning"
     found = [_calibration(title, rows), _deviations(f"{title}: one by one", rows)]
+    six = [row for row in rows if row["network"] in SIX]
+    if six:
+        found.insert(0, _calibration("The six networks", six))
     if part == "tuning":
         numbers = ", ".join(f"{number:g}" for number in fit_sureness(list(_seen(rows))))
         used = ", ".join(f"{number:g}" for number in SURENESS)
