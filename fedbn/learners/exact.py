@@ -43,7 +43,7 @@ def run_cg_dca(
     It begins with no edges, whatever `start`. Where a solver fails, the ordering search over small
     parent sets gives the DAG, with a warning.
     """
-    from fedbn.search.cg_dca.choices import START_POINTS, pricing_for
+    from fedbn.search.cg_dca.choices import pricing_for
     from fedbn.search.cg_dca.isolated import learn_isolated
     from fedbn.search.optimal.isolated import fallback
 
@@ -51,8 +51,7 @@ def run_cg_dca(
     try:
         answer = learn_isolated(
             score,
-            pricing=pricing_for(score, settings.pricing, settings.inner),
-            start=START_POINTS[settings.start_point],
+            pricing=pricing_for(score, settings.pricing),
             max_parents=settings.max_parents,
             seconds=settings.seconds,
             memory=_bytes(settings),

@@ -25,10 +25,8 @@ __all__ = ["LADDER", "LearnerSettings"]
 LADDER = "ladder"
 """The row weight that stands for all of `row_weights`, one after the other."""
 
-INNER_SOLVERS = ("minimum-norm", "kelley")
-START_POINTS = ("hybrid", "random", "warm")
 PRICINGS = ("dca", "local-search")
-"""Names of CG-DCA's parts, which `fedbn.search.cg_dca.choices` gives objects to."""
+"""Names of CG-DCA's pricings, which `fedbn.search.cg_dca.choices` gives objects to."""
 
 
 def _row_weight(key: str, value: Any) -> None:
@@ -176,20 +174,6 @@ class LearnerSettings(Settings):
         "Pricing of CG-DCA: dca, or local-search (with any score).",
         one_of(*PRICINGS),
         shown="dca where the score allows it",
-    )
-    inner: str = setting(
-        "minimum-norm",
-        "Inner solver of CG-DCA: minimum-norm or kelley.",
-        one_of(*INNER_SOLVERS),
-        local=True,
-    )
-    start_point: str = setting(
-        "hybrid",
-        "Start points of CG-DCA's pricing: hybrid, random or warm. (--start-dag gives a "
-        "structure.)",
-        one_of(*START_POINTS),
-        flags=("--start",),
-        local=True,
     )
     search_memory_mb: float | None = setting(
         None,

@@ -32,7 +32,7 @@ _PHASES = frozenset({"turning", "repeat"})
 _EXACT = frozenset({"knowledge", "search_memory_mb"})
 _PRIVATE = frozenset({"epsilon", "delta", "noise"})
 _DRAWN = _PRIVATE | {"dp_edges"}
-_CG_DCA = _EXACT | {"pricing", "inner", "start_point"}
+_CG_DCA = _EXACT | {"pricing"}
 
 
 def _on_score(search: Search, uses: frozenset[str]) -> Learner:

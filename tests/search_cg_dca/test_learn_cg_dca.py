@@ -13,15 +13,17 @@ from fedbn.learners import LearnerSettings, learn
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
 from fedbn.search.cg_dca import isolated, learn_cg_dca
-from fedbn.search.cg_dca.choices import INNER_SOLVERS, PRICINGS, START_POINTS
+from fedbn.search.cg_dca.choices import PRICINGS
 from fedbn.search.cg_dca.isolated import learn_isolated
 from fedbn.search.cg_dca.local_search import LocalSearch
-from fedbn.search.cg_dca.pricing import DCAPricing, GreedyOrder
+from fedbn.search.cg_dca.pricing import DCAPricing
 from fedbn.search.cg_dca.restricted_integer_master import best_dag
+from fedbn.search.cg_dca.start_points import Hybrid, Random, Warm
 from fedbn.search.cg_dca.violated_clusters import Separation
 from fedbn.search.families.families import Families
+from simulations.studies.cg_dca.ties import GreedyOrder
 from tests import naive_credible
-from tests.search_cg_dca.test_pricing import table
+from tests.search_cg_dca.test_pricing import WAYS, table
 
 
 def best_of_all_dags(score) -> float:
@@ -31,7 +33,7 @@ def best_of_all_dags(score) -> float:
     )
 
 
-@pytest.mark.parametrize("pricing", PRICINGS)
+@pytest.mark.parametrize("pricing", [*PRICINGS, "random", "permutations", "greedy"])
 @pytest.mark.parametrize("name", ["bic", "aic", "gaussian-bic", "gaussian-aic"])
 @pytest.mark.slow
 def test_never_above_the_best_dag(pricing: str, name: str) -> None:
@@ -41,10 +43,10 @@ def test_never_above_the_best_dag(pricing: str, name: str) -> None:
         data = table(rng, "gaussian" if "gaussian" in name else "categorical", n=4)
         score = make_score(name, data)
         best = best_of_all_dags(score)
-        for start in START_POINTS.values():
+        for start in (Hybrid(), Random(), Warm()):
             result = learn_cg_dca(
                 score,
-                pricing=PRICINGS[pricing](INNER_SOLVERS["minimum-norm"]),
+                pricing=WAYS[pricing],
                 start=start,
                 rng=rng,
             )
@@ -61,8 +63,7 @@ def test_never_above_the_best_dag(pricing: str, name: str) -> None:
 def test_local_search_prices_any_score(name: str) -> None:
     rng = np.random.default_rng(3)
     score = make_score(name, table(rng, "gaussian" if name == "bge" else "categorical", n=4))
-    pricing = PRICINGS["local-search"](INNER_SOLVERS["kelley"])
-    result = learn_cg_dca(score, pricing=pricing, rng=rng)
+    result = learn_cg_dca(score, pricing=PRICINGS["local-search"], rng=rng)
     assert result.score == pytest.approx(best_of_all_dags(score), abs=1e-7)
 
 

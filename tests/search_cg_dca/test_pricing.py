@@ -13,20 +13,15 @@ from fedbn._core import cg_dca as core
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ArgumentError, ConfigError
 from fedbn.graphs.bits import pack, unpack
-from fedbn.learners.settings import INNER_SOLVERS as INNER_NAMES
 from fedbn.learners.settings import PRICINGS as PRICING_NAMES
-from fedbn.learners.settings import START_POINTS as START_NAMES
 from fedbn.scores import make_score
-from fedbn.search.cg_dca.choices import INNER_SOLVERS, PRICINGS, START_POINTS
+from fedbn.search.cg_dca.choices import PRICINGS
 from fedbn.search.cg_dca.inner import Point
-from fedbn.search.cg_dca.kelley import Kelley
 from fedbn.search.cg_dca.minimum_norm import MinimumNorm
 from fedbn.search.cg_dca.pricing import (
     NEGATIVE,
-    BestOfPermutations,
     ByName,
     DCAPricing,
-    GreedyOrder,
     RandomOrder,
 )
 from fedbn.search.cg_dca.submodular_difference import (
@@ -35,6 +30,8 @@ from fedbn.search.cg_dca.submodular_difference import (
     lovasz_extension,
     pricing_model,
 )
+from simulations.studies.cg_dca.kelley import Kelley
+from simulations.studies.cg_dca.ties import BestOfPermutations, GreedyOrder
 from tests import naive_cg_dca as naive
 
 seeds = st.integers(0, 10_000)
@@ -163,14 +160,25 @@ def test_inner_solvers_find_the_least_value(seed, kind, solver) -> None:
     assert reached == pytest.approx(least, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", PRICINGS)
-@pytest.mark.parametrize("inner", INNER_SOLVERS)
+WAYS = {
+    **PRICINGS,
+    "kelley": DCAPricing(Kelley()),
+    "permutations": DCAPricing(ties=BestOfPermutations()),
+    "permutations, kelley": DCAPricing(Kelley(), ties=BestOfPermutations()),
+    "greedy": DCAPricing(ties=GreedyOrder()),
+    "greedy, kelley": DCAPricing(Kelley(), ties=GreedyOrder()),
+    "random": DCAPricing(ties=RandomOrder()),
+    "random, kelley": DCAPricing(Kelley(), ties=RandomOrder()),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize("kind", ["gaussian", "categorical"])
-def test_pricing_tells_the_true_reduced_cost(name: str, inner: str, kind: str) -> None:
+def test_pricing_tells_the_true_reduced_cost(name: str, kind: str) -> None:
     found_any = False
     for seed in range(12):
         case = Case(seed, kind)
-        pricing = PRICINGS[name](INNER_SOLVERS[inner])
+        pricing = WAYS[name]
         model = pricing.model(case.score)
         problem = PricingProblem(
             model, case.node, case.data.n, case.problem.constant, case.problem.clusters
@@ -210,9 +218,7 @@ def test_ties_go_by_name_in_gaussian_data_and_at_random_in_categorical(kind, tie
 
 
 def test_names_of_the_parts_are_those_of_the_settings() -> None:
-    assert set(PRICING_NAMES) <= set(PRICINGS)
-    assert tuple(INNER_SOLVERS) == INNER_NAMES
-    assert tuple(START_POINTS) == START_NAMES
+    assert tuple(PRICINGS) == PRICING_NAMES
 
 
 @pytest.mark.parametrize("name", ["bdeu", "bge"])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fedbn._core.cg_dca import greedy_order
 from fedbn.arrays import Bools, Floats, Ints
 from fedbn.search.cg_dca.inner import InnerSolver, Point
 from fedbn.search.cg_dca.minimum_norm import MinimumNorm
@@ -29,14 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NEGATIVE",
-    "BestOfPermutations",
     "ByName",
     "DCAPricing",
-    "GreedyOrder",
     "Priced",
     "Pricing",
     "RandomOrder",
     "Ties",
+    "descending",
 ]
 
 NEGATIVE = -1e-6
@@ -79,7 +77,7 @@ class ByName:
 
     def orders(self, problem: PricingProblem, point: Point, rng: np.random.Generator) -> list[Ints]:
         """The one order."""
-        return [_descending(problem.others, point.x, point.preference)]
+        return [descending(problem.others, point.x, point.preference)]
 
 
 @dataclass(frozen=True)
@@ -88,43 +86,7 @@ class RandomOrder:
 
     def orders(self, problem: PricingProblem, point: Point, rng: np.random.Generator) -> list[Ints]:
         """The one order."""
-        return [_descending(problem.others, point.x, rng.random(problem.n))]
-
-
-@dataclass(frozen=True)
-class BestOfPermutations:
-    """Several orders among ties: by name, and random ones."""
-
-    count: int = 8
-
-    def orders(self, problem: PricingProblem, point: Point, rng: np.random.Generator) -> list[Ints]:
-        """By name, and `count` - 1 random ones."""
-        rules: list[Ties] = [ByName(), *[RandomOrder()] * (self.count - 1)]
-        return [order for rule in rules for order in rule.orders(problem, point, rng)]
-
-
-@dataclass(frozen=True)
-class GreedyOrder:
-    """The order that forward selection takes: next the variable that lowers the cost most.
-
-    Not of the paper. A subgradient is exact along its own order only; so the sets that a greedy
-    search would try next are those whose costs the linearised problem has right.
-
-    Parameters
-    ----------
-    places : how many places of the order are chosen so.
-    """
-
-    places: int = 12
-
-    def orders(self, problem: PricingProblem, point: Point, rng: np.random.Generator) -> list[Ints]:
-        """The one order; ties of the inner solver's preference are broken, too."""
-        order = _descending(problem.others, point.x, np.zeros(problem.n))
-        levels = np.round(point.x[order], 9)
-        ends = np.searchsorted(-levels, -levels, side="right").astype(np.int64)
-        return [
-            greedy_order(problem.model.score, problem.rows, problem.node, order, ends, self.places)
-        ]
+        return [descending(problem.others, point.x, rng.random(problem.n))]
 
 
 @dataclass(frozen=True)
@@ -176,7 +138,7 @@ def _usual_ties(problem: PricingProblem) -> Ties:
     return ByName() if problem.model.gaussian else RandomOrder()
 
 
-def _descending(others: Ints, x: Floats, preference: Floats) -> Ints:
+def descending(others: Ints, x: Floats, preference: Floats) -> Ints:
     """The others by x, then preference, downwards, then by name."""
     order: Ints = others[np.lexsort((-preference[others], -x[others]))]
     return order
@@ -188,7 +150,7 @@ def _objective(values: PrefixValues, x: Floats) -> float:
 
 def _harvest(problem: PricingProblem, point: Point, found: dict[bytes, Priced]) -> PrefixValues:
     """Add the superlevel sets of a point that are worth it; returns the values of its order."""
-    order = _descending(problem.others, point.x, point.preference)
+    order = descending(problem.others, point.x, point.preference)
     values = problem.prefixes(order)
     costs = problem.constant + values.difference
     for k in range(1, values.length + 1):

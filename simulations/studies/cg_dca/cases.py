@@ -19,28 +19,23 @@ from fedbn.limits import status_of
 from fedbn.networks.catalog import load_network
 from fedbn.scores import TabulatedScore, make_score, total_score
 from fedbn.search.cg_dca import learn_cg_dca
-from fedbn.search.cg_dca.choices import START_POINTS
-from fedbn.search.cg_dca.kelley import Kelley
 from fedbn.search.cg_dca.local_search import LocalSearch
-from fedbn.search.cg_dca.pricing import (
-    BestOfPermutations,
-    ByName,
-    DCAPricing,
-    GreedyOrder,
-    Pricing,
-    RandomOrder,
-)
+from fedbn.search.cg_dca.pricing import ByName, DCAPricing, Pricing, RandomOrder
+from fedbn.search.cg_dca.start_points import Hybrid, Random, StartPoint, Warm
 from fedbn.search.constraints import SearchRules
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.optimal import learn_optimal
 from simulations.benchmarks.gaussian_instances import gaussian_instance, gaussian_test_network
+from simulations.studies.cg_dca.kelley import Kelley
 from simulations.studies.cg_dca.limited import PEERS, run_peer
 from simulations.studies.cg_dca.minlp_pricing import MINLPPricing
+from simulations.studies.cg_dca.ties import BestOfPermutations, GreedyOrder
 from simulations.study_cases import study_settings
 
 __all__ = ["METHODS", "Settings", "cases", "missing_networks", "run_case", "settings"]
 
 HERE = Path(__file__).parent
+HYBRID = Hybrid()
 Settings = dict[str, Any]
 Case = dict[str, Any]
 
@@ -62,13 +57,11 @@ class Learned:
 Method = Callable[[Dataset, TabulatedScore, float | None, np.random.Generator], Learned]
 
 
-def _cg(start: str = "hybrid", pricing: Pricing | None = None) -> Method:
+def _cg(start: StartPoint = HYBRID, pricing: Pricing | None = None) -> Method:
     def run(
         data: Dataset, score: TabulatedScore, seconds: float | None, rng: np.random.Generator
     ) -> Learned:
-        found = learn_cg_dca(
-            score, start=START_POINTS[start], pricing=pricing, seconds=seconds, rng=rng
-        )
+        found = learn_cg_dca(score, start=start, pricing=pricing, seconds=seconds, rng=rng)
         return _of(
             found.dag, found.score, status=status_of(found.met) if found.met else found.status
         )
@@ -110,9 +103,9 @@ def _of(dag: DAG, score: float, upper_bound: float | None = None, status: str = 
 
 
 METHODS: Mapping[str, Method] = {
-    "cg-dca hybrid": _cg("hybrid"),
-    "cg-dca random": _cg("random"),
-    "cg-dca warm": _cg("warm"),
+    "cg-dca hybrid": _cg(),
+    "cg-dca random": _cg(Random()),
+    "cg-dca warm": _cg(Warm()),
     "cg-dca random ties": _cg(pricing=DCAPricing(ties=RandomOrder())),
     "cg-dca ties by name": _cg(pricing=DCAPricing(ties=ByName())),
     "cg-dca kelley": _cg(pricing=DCAPricing(Kelley())),
