@@ -97,12 +97,6 @@ class DeletionPath:
         runs = groupby(step.theta for step in self.steps)
         return (0, *accumulate(sum(1 for _ in run) for _, run in runs))
 
-    def deletions_at(self, theta: Fraction | None) -> int:
-        """Number of deletions done at θ: all those whose running maximum is <= θ; None: 0."""
-        if theta is None:
-            return 0
-        return sum(1 for step in self.steps if step.theta <= theta)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class McbncPath(DeletionPath):

@@ -25,12 +25,10 @@ __all__ = ["Polished", "polish"]
 
 @dataclass(frozen=True)
 class Polished:
-    """The polished consensus, with its distance and gap before and after."""
+    """The polished consensus, its distance and its gap."""
 
     dag: DAG
-    mean_smhd_before: Fraction
     mean_smhd: Fraction
-    gap_before: Fraction
     gap: Fraction
 
 
@@ -51,8 +49,6 @@ def polish(consensus: Consensus, path: McbncPath, max_treewidth: int | None = No
     after = mean_smhd_by_votes(dag, votes_of(path.inputs))
     return Polished(
         dag=dag,
-        mean_smhd_before=consensus.mean_smhd,
         mean_smhd=after,
-        gap_before=consensus.gap,
         gap=after - consensus.lower_bound,
     )

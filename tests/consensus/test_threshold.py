@@ -35,7 +35,8 @@ def test_states_are_what_they_are_said_to_be(dags: list[DAG]) -> None:
     for state in states:
         assert state.mean_smhd == mean_smhd(state.dag, dags)
         assert state.n_edges == state.dag.n_edges
-        assert state.deletions == path.deletions_at(state.theta)
+        done = [s for s in path.steps if state.theta is not None and s.theta <= state.theta]
+        assert state.deletions == len(done)
         if state.reading == "refusion":
             assert state.dag == fuse(path.pruned_inputs(state.deletions), weights).union
     for state in (states[0], states[len(states) // 2]):
