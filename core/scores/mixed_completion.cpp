@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
+#include <utility>
 
 #include "elementary.hpp"
 #include "interrupt.hpp"
@@ -37,6 +37,16 @@ private:
     bool has_second_ = false;
 };
 
+/// Of pairs of numbers, or of ones and numbers: four sums side by side, added at the end.
+double sum_of(std::size_t size, const auto& term) {
+    double sums[4] = {};
+    std::size_t r = 0;
+    for (; r + 4 <= size; r += 4)
+        for (int lane = 0; lane < 4; ++lane) sums[lane] += term(r + lane);
+    for (; r < size; ++r) sums[0] += term(r);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 /// The columns of all blocks: numbers less the mean that they begin with, and indicators of all states but the last.
 class BlockColumns {
 public:
@@ -46,7 +56,9 @@ public:
             const double* cells = &given.table[v * rows_];
             starts_.push_back(int(shifts_.size()));
             if (states == 0) {
-                shifts_.push_back(std::accumulate(cells, cells + rows_, 0.0) / double(rows_));
+                const auto [low, high] = std::minmax_element(cells, cells + rows_);
+                const double sum = sum_of(rows_, [&](std::size_t r) { return cells[r]; });
+                shifts_.push_back(*low == *high ? *low : sum / double(rows_));  // no rounding makes a constant vary
                 for (std::size_t r = 0; r < rows_; ++r) cells_.push_back(cells[r] - shifts_.back());
             }
             for (int state = 0; state + 1 < states; ++state) {
@@ -83,7 +95,7 @@ public:
     explicit Sums(const BlockColumns& columns)
         : columns_(columns), means_(columns.size()), products_(std::size_t(columns.size()) * columns.size(), NAN) {
         for (int c = 0; c < columns.size(); ++c)
-            means_[c] = std::accumulate(columns[c], columns[c] + columns.rows(), 0.0) / double(columns.rows());
+            means_[c] = sum_of(columns.rows(), [x = columns[c]](std::size_t r) { return x[r]; }) / rows();
     }
 
     double rows() const { return double(columns_.rows()); }
@@ -101,15 +113,9 @@ public:
     }
 
 private:
-    /// Four sums side by side, added at the end.
     double product(int a, int b) const {
-        const double *x = columns_[a], *y = columns_[b], mean_x = means_[a], mean_y = means_[b];
-        double sums[4] = {};
-        std::size_t r = 0;
-        for (; r + 4 <= columns_.rows(); r += 4)
-            for (int lane = 0; lane < 4; ++lane) sums[lane] += (x[r + lane] - mean_x) * (y[r + lane] - mean_y);
-        for (; r < columns_.rows(); ++r) sums[0] += (x[r] - mean_x) * (y[r] - mean_y);
-        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        const double *x = columns_[a], *y = columns_[b];
+        return sum_of(columns_.rows(), [=](std::size_t r) { return x[r] * y[r]; }) - rows() * means_[a] * means_[b];
     }
 
     const BlockColumns& columns_;
@@ -247,36 +253,49 @@ public:
     }
 
 private:
-    double fitted(const Lacking& lacking, int place, int row) const {
-        const double* slopes = lacking.model.slopes.data() + std::size_t(place) * lacking.blanket.size();
-        double sum = lacking.model.constants[place];
-        for (std::size_t i = 0; i < lacking.blanket.size(); ++i) sum += slopes[i] * columns_[lacking.blanket[i]][row];
-        return sum;
+    /// fitted_ := for each of the model's constants, what is linear in the blanket, of every cell.
+    void fit_cells(const Lacking& lacking) {
+        const auto& [column, cells, blanket, model] = lacking;
+        fitted_.resize(model.constants.size() * cells.size());
+        for (std::size_t place = 0; place < model.constants.size(); ++place) {
+            const auto own = std::span(fitted_).subspan(place * cells.size(), cells.size());
+            std::ranges::fill(own, model.constants[place]);
+            for (std::size_t i = 0; i < blanket.size(); ++i) {
+                const double slope = model.slopes[place * blanket.size() + i];
+                const double* const z = columns_[blanket[i]];
+                for (std::size_t k = 0; k < cells.size(); ++k) own[k] += slope * z[cells[k]];
+            }
+        }
     }
     void draw_numbers(const Lacking& lacking) {
         const int c = columns_.first(lacking.column);
         double* const own = columns_[c];
-        double* const cells = &given_.table[lacking.column * given_.rows];
-        for (int row : lacking.cells) {
-            own[row] = fitted(lacking, 0, row) + lacking.model.deviation * draws_.normal();
-            cells[row] = own[row] + columns_.shift(c);
+        double* const table = &given_.table[lacking.column * given_.rows];
+        fit_cells(lacking);
+        for (std::size_t k = 0; k < lacking.cells.size(); ++k) {
+            const int row = lacking.cells[k];
+            own[row] = fitted_[k] + lacking.model.deviation * draws_.normal();
+            table[row] = own[row] + columns_.shift(c);
         }
     }
     void draw_states(const Lacking& lacking) {
         const int states = given_.states[lacking.column], first = columns_.first(lacking.column);
-        double* const cells = &given_.table[lacking.column * given_.rows];
-        for (int row : lacking.cells) {
-            weights_.clear();
-            for (int state = 0; state < states; ++state) weights_.push_back(fitted(lacking, state, row));
-            const double largest = *std::ranges::max_element(weights_);
-            double total = 0;
-            for (double& weight : weights_) total += weight = exponential(weight - largest);
+        const std::size_t size = lacking.cells.size();
+        double* const codes = &given_.table[lacking.column * given_.rows];
+        fit_cells(lacking);
+        for (std::size_t k = 0; k < size; ++k) {
+            const int row = lacking.cells[k];
+            double largest = fitted_[k], total = 0;
+            for (int state = 1; state < states; ++state) largest = std::max(largest, fitted_[state * size + k]);
+            for (int state = 0; state < states; ++state)
+                total += fitted_[state * size + k] = exponential(fitted_[state * size + k] - largest);
             double left = draws_.uniform() * total;
             int state = 0;
-            while (state + 1 < states && (left -= weights_[state]) >= 0) ++state;
-            if (first + int(cells[row]) < columns_.first(lacking.column + 1)) columns_[first + int(cells[row])][row] = 0;
+            while (state + 1 < states && (left -= fitted_[state * size + k]) >= 0) ++state;
+            const int before = int(codes[row]);
+            if (before + 1 < states) columns_[first + before][row] = 0;
             if (state + 1 < states) columns_[first + state][row] = 1;
-            cells[row] = state;
+            codes[row] = state;
         }
     }
 
@@ -284,7 +303,7 @@ private:
     BlockColumns columns_;
     Draws draws_;
     std::vector<Lacking> lacking_;
-    std::vector<double> weights_;
+    std::vector<double> fitted_;
 };
 
 }  // namespace
