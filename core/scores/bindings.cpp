@@ -305,13 +305,14 @@ nb::ndarray<nb::numpy, std::uint16_t> drawn_missing(const Codes& codes, const Go
                          std::uint64_t seed) {
     const std::size_t n = codes.shape(0), rows = codes.shape(1);
     require(gone.shape(0) == n && gone.shape(1) == rows, "gone must have the shape of the codes");
+    require(rows > 0, "there must be at least 1 row");
     require(arities.size() == n && parents.size() == n, "there must be an arity and parents for each variable");
     require(ess > 0 && std::isfinite(ess), "an equivalent sample size must be finite and above 0");
     require(0 <= fits && fits <= 1000, "the number of fits must be from 0 to 1000, not ", fits);
     require(0 <= sweeps && sweeps <= 1000, "the number of sweeps must be from 0 to 1000, not ", sweeps);
     for (std::size_t v = 0; v < n; ++v) {
         require(1 <= arities[v] && arities[v] <= 65535, "a variable has 1 to 65535 states");
-        require(rows == 0 || loops::largest(std::span(codes.data() + v * rows, rows)) < arities[v],
+        require(loops::largest(std::span(codes.data() + v * rows, rows)) < arities[v],
                 "a code must be below its variable's arity");
         require_different(parents[v], int(n));
         require(std::ranges::find(parents[v], int(v)) == parents[v].end(), "no variable is a parent of its own");
@@ -330,6 +331,7 @@ nb::ndarray<nb::numpy, double> drawn_missing_mixed(const Matrix& table, const Go
                          std::vector<std::vector<int>> blankets, int fits, int sweeps, std::uint64_t seed) {
     const std::size_t n = table.shape(0), rows = table.shape(1);
     require(gone.shape(0) == n && gone.shape(1) == rows, "gone must have the shape of the table");
+    require(rows > 0, "there must be at least 1 row");
     require(states.size() == n && blankets.size() == n, "there must be states and a blanket for each variable");
     require(0 <= fits && fits <= 1000, "the number of fits must be from 0 to 1000, not ", fits);
     require(0 <= sweeps && sweeps <= 1000, "the number of sweeps must be from 0 to 1000, not ", sweeps);

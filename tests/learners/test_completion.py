@@ -12,7 +12,7 @@ from fedbn._core.scores import draw_missing, draw_missing_mixed
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.data.preparation import Preparation
 from fedbn.data.tables import read_dataset
-from fedbn.errors import ConfigError, DataError, FedbnWarning
+from fedbn.errors import ArgumentError, ConfigError, DataError, FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import random_dag
@@ -116,6 +116,14 @@ def test_copies_and_constants_do_no_harm_to_draws() -> None:
     gone[2, :20] = True
     found = draw_missing_mixed(table, gone, [0, 0, 0], [[2], [2], [0, 1]], 1, 1, 0)
     assert np.abs(found[2, :20] - table[2, :20]).max() < 4
+
+
+def test_no_row_is_refused() -> None:
+    gone = np.zeros((1, 0), dtype=bool)
+    with pytest.raises(ArgumentError, match="at least 1 row"):
+        draw_missing(np.zeros((1, 0), dtype=np.uint16), gone, [2], [[]], 1.0, 1, 1, 0)
+    with pytest.raises(ArgumentError, match="at least 1 row"):
+        draw_missing_mixed(np.zeros((1, 0)), gone, [0], [[]], 1, 1, 0)
 
 
 def test_neither_rows_nor_columns_have_an_order() -> None:
