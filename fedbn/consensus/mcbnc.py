@@ -51,6 +51,7 @@ __all__ = [
     "as_threshold",
     "mcbnc_path",
     "mcbnc_paths",
+    "path_from",
 ]
 
 Progress = Callable[[int, int], None]
@@ -181,6 +182,30 @@ def mcbnc_paths(
         counted = _as_of_all(progress, k * edges, len(poolings) * edges)
         paths.append(_path(start, pooling, k_max, share, bound, counted))
     return tuple(paths)
+
+
+def path_from(
+    start: DAG,
+    inputs: MergedInputs,
+    *,
+    threshold: Fraction | float | str,
+    pooling: Pooling,
+    k_max: int = 10,
+    min_judges: int = 1,
+) -> McbncPath:
+    """The deletions from a given DAG in place of G+, while Ψ <= θ; not the paper's.
+
+    start : over the names of the inputs; its order is taken for σ.
+    threshold, pooling, k_max, min_judges : as for `mcbnc_path`.
+    """
+    from fedbn.graphs.bits import pack
+
+    _check(k_max, 1, None, pooling)
+    dag = start.reorder(inputs.names)
+    order = np.array(dag.topological_order(), dtype=np.int64)
+    ties = np.arange(dag.n)
+    begin = _Start(inputs, order, pack(dag.adjacency.T), ties, 1, None, min_judges)
+    return _path(begin, pooling, k_max, None, as_threshold(threshold), None)
 
 
 LARGEST_CUT = 2**15  # above every Ψ

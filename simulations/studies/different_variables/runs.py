@@ -23,7 +23,7 @@ from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from simulations.study_cases import Case, Row
 
-__all__ = ["RULES", "cases", "has_columns", "rng_of", "run_case"]
+__all__ = ["RULES", "cases", "has_columns", "own_structures", "rng_of", "run_case"]
 
 RULES = ("whole", "padded", "vote", "pair", "search", "union")
 """whole: no site lacks anything. padded: what a site lacks is isolated at it, and counts. vote:
@@ -74,21 +74,27 @@ def run_case(case: Case) -> Row:
     """For every rule SMHD to the network over all variables; what is not known; CPU seconds."""
     truth = load_network(str(case["network"])).dag
     truth = truth.reorder(sorted(truth.names))
-    tables = _tables(case["network"], case["rows"], case["sites"], case["seed"])
     whole = _whole(case["network"], case["rows"], case["sites"], case["seed"])
-    has = has_columns(case, truth)
-    own = [
-        _learn_by_ges(
-            table.select([name for name, there in zip(table.names, row, strict=True) if there])
-        )
-        for table, row in zip(tables, has, strict=True)
-    ]
+    own = own_structures(case)
     found = _fuse_all(whole, own, truth.names)
     row: Row = {rule: smhd(dag.reorder(truth.names), truth) for rule, dag in found.items()}
     row["whole_seconds"], _ = _time_path(lambda: mcbnc_path(whole))
     row["union_seconds"], path = _time_path(lambda: mcbnc_path(own, variables="union"))
     row["unknown"] = len(never_together(path.inputs))
     return row
+
+
+def own_structures(case: Case) -> list[DAG]:
+    """What the sites of a case learn, each over the variables that it has."""
+    truth = load_network(str(case["network"])).dag
+    tables = _tables(case["network"], case["rows"], case["sites"], case["seed"])
+    has = has_columns(case, truth.reorder(sorted(truth.names)))
+    return [
+        _learn_by_ges(
+            table.select([name for name, there in zip(table.names, row, strict=True) if there])
+        )
+        for table, row in zip(tables, has, strict=True)
+    ]
 
 
 def _fuse_all(whole: Sequence[DAG], own: Sequence[DAG], names: Sequence[str]) -> dict[str, DAG]:

@@ -1,0 +1,57 @@
+"""The edge vote, less the edges that judges separate.
+
+Where sites have different variables, a site without m in x -> m -> y has a true dependence of x
+and y, and votes for an edge that is none. The sites that have m can judge "x and y are independent
+given m". So edges are deleted from the vote as MCBNC deletes them from G+, by the share of judges
+in whose structure S does not separate x and y, while that share is at most a half.
+
+If all inputs have all variables, this is the vote: an edge that more than half of the inputs have
+is cut in none of these. `python -m simulations.benchmarks.judged_votes` measures where it is nearer
+to the network than the path from G+; it is not part of the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+
+from fedbn.consensus.directions import nearest_member
+from fedbn.consensus.mcbnc import path_from
+from fedbn.consensus.threshold import path_states
+from fedbn.consensus.votes import votes_of
+from fedbn.fusion.baselines import vote_of
+from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.weights import Weight
+from fedbn.graphs.dag import DAG
+
+__all__ = ["judged_vote"]
+
+HALF = Fraction(1, 2)
+
+
+def judged_vote(
+    dags: Sequence[DAG],
+    weights: Sequence[Weight] | None = None,
+    *,
+    min_judges: int = 1,
+    sites: Sequence[Hashable] | None = None,
+) -> DAG:
+    """Edges that more than half of the inputs have that see both ends, and no majority of judges
+    separates.
+
+    Parameters
+    ----------
+    dags, weights, min_judges, sites : as for `fedbn.consensus.mcbnc.mcbnc_path`; every DAG is over
+        its own names.
+
+    Examples
+    --------
+    >>> chain, without = DAG.from_edges("xmy", ["xm", "my"]), DAG.from_edges("xy", ["xy"])
+    >>> judged_vote([chain, chain, without, without, without]).edges
+    (('m', 'y'), ('x', 'm'))
+    """
+    inputs = merge_inputs(dags, weights, "union", sites)
+    vote = vote_of(inputs, HALF)
+    path = path_from(vote, inputs, threshold=HALF, pooling="clip", min_judges=min_judges)
+    votes = votes_of(inputs)
+    return nearest_member(path_states(path, "search", votes)[-1].dag, votes)

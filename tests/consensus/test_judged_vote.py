@@ -1,0 +1,55 @@
+"""The edge vote, less the edges that judges separate."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.consensus.judged_vote import judged_vote
+from fedbn.consensus.mcbnc import path_from
+from fedbn.fusion.baselines import edge_vote, vote_of
+from fedbn.fusion.inputs import merge_inputs
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import dag_to_cpdag
+from tests.naive_variables import given as as_dags
+from tests.naive_variables import greedy_delete, names_of, random_sites
+from tests.strategies import dag_lists
+
+HALF = Fraction(1, 2)
+
+
+@given(dag_lists(min_nodes=2, max_nodes=5, max_dags=5))
+@settings(max_examples=60, deadline=None)
+def test_of_whole_inputs_it_is_the_vote(dags: list[DAG]) -> None:
+    vote = edge_vote(dags, threshold=HALF)
+    assert dag_to_cpdag(judged_vote(dags)) == dag_to_cpdag(vote)
+
+
+@given(seed=st.integers(0, 100_000), least=st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_deletions_are_those_of_the_twin(seed: int, least: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, r = int(rng.integers(2, 6)), int(rng.integers(2, 7))
+    sites = random_sites(rng, n, r, 0.4, 0.6)
+    inputs = merge_inputs(*as_dags(sites, n), "union")
+    start = vote_of(inputs, HALF)
+    path = path_from(start, inputs, threshold=HALF, pooling="clip", min_judges=least)
+    wanted = []
+    for (x, y, h), psi, _, _ in greedy_delete(start.adjacency, sites, 10, "clip", least):
+        if psi > HALF:
+            break
+        wanted.append((x, y, h, psi))
+    place = {name: v for v, name in enumerate(names_of(n))}
+    found = [(place[s.x], place[s.y], tuple(place[v] for v in s.h), s.psi) for s in path.steps]
+    assert found == wanted
+
+
+def test_who_lacks_what_separates_does_not_decide() -> None:
+    chain, without = DAG.from_edges("xmy", ["xm", "my"]), DAG.from_edges("xy", ["xy"])
+    dags = [chain, chain, *[without] * 3]
+    assert ("x", "y") in edge_vote(dags, threshold=HALF, variables="union").edges
+    assert judged_vote(dags).n_edges == 2
+    assert judged_vote(dags, min_judges=3).n_edges == 3
