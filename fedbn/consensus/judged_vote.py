@@ -6,8 +6,8 @@ given m". So edges are deleted from the vote as MCBNC deletes them from G+, by t
 in whose structure S does not separate x and y, while that share is at most a half.
 
 If all inputs have all variables, this is the vote: an edge that more than half of the inputs have
-is cut in none of these. `python -m simulations.benchmarks.judged_votes` measures where it is nearer
-to the network than the path from G+; it is not part of the default.
+is cut in none of these. Where it is nearer to the network than the path from G+ is measured by
+`python -m simulations.studies.different_variables.judged_votes`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.mcbnc import path_from
 from fedbn.consensus.threshold import path_states
 from fedbn.consensus.votes import votes_of
-from fedbn.fusion.baselines import vote_of
-from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.baselines import arc_votes
+from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.weights import Weight
+from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["judged_vote"]
+__all__ = ["judged_vote", "judged_vote_of"]
 
 HALF = Fraction(1, 2)
 
@@ -50,8 +52,26 @@ def judged_vote(
     >>> judged_vote([chain, chain, without, without, without]).edges
     (('m', 'y'), ('x', 'm'))
     """
-    inputs = merge_inputs(dags, weights, "union", sites)
-    vote = vote_of(inputs, HALF)
-    path = path_from(vote, inputs, threshold=HALF, pooling="clip", min_judges=min_judges)
+    return judged_vote_of(merge_inputs(dags, weights, "union", sites), min_judges=min_judges)
+
+
+def judged_vote_of(
+    inputs: MergedInputs,
+    *,
+    min_judges: int = 1,
+    k_max: int = 10,
+    knowledge: Knowledge | None = None,
+) -> DAG:
+    """`judged_vote` of merged inputs, which keeps the knowledge."""
+    vote = averaged_dag(inputs.names, arc_votes(inputs), inputs.seen, HALF, knowledge)
+    path = path_from(
+        vote,
+        inputs,
+        threshold=HALF,
+        pooling="clip",
+        k_max=k_max,
+        min_judges=min_judges,
+        knowledge=knowledge,
+    )
     votes = votes_of(inputs)
-    return nearest_member(path_states(path, "search", votes)[-1].dag, votes)
+    return nearest_member(path_states(path, "search", votes)[-1].dag, votes, knowledge)

@@ -192,11 +192,12 @@ def path_from(
     pooling: Pooling,
     k_max: int = 10,
     min_judges: int = 1,
+    knowledge: Knowledge | None = None,
 ) -> McbncPath:
     """The deletions from a given DAG in place of G+, while Ψ <= θ; not the paper's.
 
-    start : over the names of the inputs; its order is taken for σ.
-    threshold, pooling, k_max, min_judges : as for `mcbnc_path`.
+    start : over the names of the inputs, with the knowledge; its order is taken for σ.
+    threshold, pooling, k_max, min_judges, knowledge : as for `mcbnc_path`.
     """
     from fedbn.graphs.bits import pack
 
@@ -204,7 +205,7 @@ def path_from(
     dag = start.reorder(inputs.names)
     order = np.array(dag.topological_order(), dtype=np.int64)
     ties = np.arange(dag.n)
-    begin = _Start(inputs, order, pack(dag.adjacency.T), ties, 1, None, min_judges)
+    begin = _Start(inputs, order, pack(dag.adjacency.T), ties, 1, knowledge, min_judges)
     return _path(begin, pooling, k_max, None, as_threshold(threshold), None)
 
 

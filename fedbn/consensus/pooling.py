@@ -8,7 +8,8 @@ both, ties to "mean". Which path that was is `Consensus.pooling`.
 
 Where some inputs are far from that consensus (`fedbn.consensus.others`), the reading "best" then
 takes what the rest agrees on, by paths of the same poolings, once for all. Not where a path was
-cut short, θ is given, or inputs are about different variables.
+cut short, θ is given, or inputs are about different variables. Of these the reading "best" takes
+what judges leave of the edge vote, where that is much nearer.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, TypeVar
 
+from fedbn.consensus.judged_vote import judged_vote_of
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.others import agreed_by_rest
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling
@@ -32,8 +34,12 @@ from fedbn.consensus.threshold import (
 )
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.treewidth import dag_treewidth
 
 __all__ = ["ROBUST", "Robust", "poolings_of", "prefer", "select_among"]
+
+NEARER = Fraction(9, 10)
+"""So much of the distance of a path's state must a judged vote have less than, to be taken."""
 
 P = TypeVar("P", bound=DeletionPath)
 Robust = Literal["best", "mean", "clip", "median"]
@@ -79,15 +85,31 @@ def select_among(
     ('mean', (('a', 'b'),))
     """
     path, chosen = prefer(paths, lambda path: select_consensus(path, reading, theta, max_treewidth))
-    whole = path.inputs.observed is None
-    if reading != "best" or theta is not None or path.cut_short or not whole:
+    if reading != "best" or theta is not None or path.cut_short:
         return path, chosen
+    if path.inputs.observed is not None:
+        return path, _nearer_vote(path, chosen, max_treewidth) or chosen
     agree = partial(_consensus_of_some, path, max_treewidth, end)
     try:
         dag = agreed_by_rest(path.inputs, chosen.dag, agree)
     except _TimeIsOverError:
         return path, replace(chosen, complete=False, rest_cut_short=True)
     return path, chosen if dag is None else consensus_of_others(chosen, dag, path)
+
+
+def _nearer_vote(path: McbncPath, chosen: Consensus, max_treewidth: int | None) -> Consensus | None:
+    """What judges leave of the edge vote, where that is nearer to the inputs by more than a tenth.
+
+    A little nearer says nothing: the distance counts edges of inputs that lack what separates their
+    ends. So much nearer says that the path has lost edges on its way down from a dense G+.
+    """
+    dag = judged_vote_of(
+        path.inputs, min_judges=path.min_judges, k_max=path.k_max, knowledge=path.knowledge
+    )
+    if max_treewidth is not None and dag_treewidth(dag) > max_treewidth:
+        return None
+    found = consensus_of_others(chosen, dag, path, "vote")
+    return found if found.mean_smhd < NEARER * chosen.mean_smhd else None
 
 
 class _TimeIsOverError(Exception):

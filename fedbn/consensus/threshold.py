@@ -21,7 +21,8 @@ costs nothing, and no hostile input can lead it away as it can a path; taken is 
 strictly nearer to the inputs than every state. A path that was cut short by its limit of time or
 memory may have got hardly below G+, so there it competes in every reading. Where inputs are about
 different variables it competes only there: the votes are those of all who see both ends, also of
-inputs without what separates these, and so is the distance by which it would be chosen.
+inputs without what separates these, and so is the distance by which it would be chosen. What judges
+leave of it (`fedbn.consensus.judged_vote`) is taken there, if it is nearer by more than a tenth.
 
 Where inputs are far from what the rest agrees on, the reading `best` takes the consensus that the
 rest has by itself, the reading `others`, with its distance and bound to all inputs. That is looked
@@ -180,10 +181,13 @@ def select_consensus(
     )
 
 
-def consensus_of_others(chosen: Consensus, dag: DAG, path: McbncPath) -> Consensus:
-    """What the inputs that are not far agree on, as the consensus of a path."""
+def consensus_of_others(
+    chosen: Consensus, dag: DAG, path: McbncPath, reading: Literal["vote", "others"] = "others"
+) -> Consensus:
+    """What the inputs that are not far agree on, or judges leave of a vote, as the consensus of a
+    path."""
     votes = votes_of(path.inputs)
-    state = _state_of(path, "others", dag, votes)
+    state = _state_of(path, reading, dag, votes)
     return _consensus_at(state, dag, path, (*chosen.states, state), votes)
 
 

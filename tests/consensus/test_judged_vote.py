@@ -8,14 +8,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus.judged_vote import judged_vote
-from fedbn.consensus.mcbnc import path_from
+from fedbn.consensus.judged_vote import judged_vote, judged_vote_of
+from fedbn.consensus.mcbnc import mcbnc_paths, path_from
+from fedbn.consensus.pooling import NEARER, prefer, select_among
+from fedbn.consensus.threshold import select_consensus
+from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
 from fedbn.fusion.baselines import edge_vote, vote_of
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from tests.naive_variables import given as as_dags
-from tests.naive_variables import greedy_delete, names_of, random_sites
+from tests.naive_variables import greedy_delete, names_of, random_knowledge, random_sites
 from tests.strategies import dag_lists
 
 HALF = Fraction(1, 2)
@@ -53,3 +56,28 @@ def test_who_lacks_what_separates_does_not_decide() -> None:
     assert ("x", "y") in edge_vote(dags, threshold=HALF, variables="union").edges
     assert judged_vote(dags).n_edges == 2
     assert judged_vote(dags, min_judges=3).n_edges == 3
+
+
+@given(seed=st.integers(0, 100_000))
+@settings(max_examples=40, deadline=None)
+def test_it_is_taken_where_it_is_nearer_by_more_than_a_tenth(seed: int) -> None:
+    """And keeps the knowledge, where there is some."""
+    rng = np.random.default_rng(seed)
+    n, r = int(rng.integers(3, 7)), int(rng.integers(2, 7))
+    dags, weights = as_dags(random_sites(rng, n, r, 0.4, 0.6), n)
+    known = random_knowledge(rng, n) if rng.random() < 0.5 else None
+    paths = mcbnc_paths(dags, weights, variables="union", knowledge=known)
+    _, path = prefer(paths, select_consensus)
+    _, chosen = select_among(paths)
+    assert known is None or not known.breaches(chosen.dag)
+    inputs = merge_inputs(dags, weights, "union")
+    vote = judged_vote_of(inputs, knowledge=known)
+    assert known is None or not known.breaches(vote)
+    distance = mean_smhd_by_votes(vote, votes_of(inputs))
+    is_nearer = inputs.observed is not None and distance < NEARER * path.mean_smhd
+    if inputs.observed is not None:
+        assert (chosen.reading == "vote") == is_nearer
+        assert chosen.dag == (vote if is_nearer else path.dag)
+        assert chosen.mean_smhd == min(path.mean_smhd, distance if is_nearer else path.mean_smhd)
+    _, narrow = select_among(paths, max_treewidth=n)
+    assert narrow.dag == chosen.dag

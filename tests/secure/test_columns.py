@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.consensus.mcbnc import mcbnc_paths
-from fedbn.consensus.pooling import select_among
+from fedbn.consensus.pooling import prefer
+from fedbn.consensus.threshold import select_consensus
 from fedbn.consensus.votes import lower_bound, moral_votes_of
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.fusion.inputs import merge_inputs
@@ -71,7 +72,7 @@ def test_the_consensus_is_that_of_the_open_run(
         assert branch.steps == other.steps
         assert [step.given for step in branch.steps] == [step.given for step in other.steps]
     if columns is not None:
-        require_equal_choice(secure_consensus(path), select_among(plain))
+        require_equal_choice(secure_consensus(path), prefer(plain, select_consensus))
     votes = driven(secure_votes(names_of(n), r, 1, columns), whole, columns)
     merged = merge_inputs(dags, None, "union")
     assert np.array_equal(votes.moral, moral_votes_of(merged) * int(merged.unit))
@@ -167,7 +168,7 @@ def test_under_masks_a_site_answers_for_the_columns_of_its_block() -> None:
     ]
     plain = mcbnc_paths(some, variables="union")
     assert [b.steps for b in path.branches] == [other.steps for other in plain]
-    require_equal_choice(secure_consensus(path), select_among(plain))
+    require_equal_choice(secure_consensus(path), prefer(plain, select_consensus))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""How near to the network are the default, the edge vote, and the vote less what judges separate?
+"""How near to the network are the default, its path alone, the edge vote, and what judges leave?
 
-    python -m simulations.benchmarks.judged_votes andes random:40:60:1 --patterns random-20 hubs-20
+    python -m simulations.studies.different_variables.judged_votes andes --seeds 1 2
 
 Sites lack variables as in the study of different variables, with its rows, GES and BDeu. For every
 network, pattern and seed: SMHD to the network over all variables, and, in brackets, the mean SMHD
@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 from fedbn.consensus.judged_vote import judged_vote
 from fedbn.consensus.mcbnc import mcbnc_paths
-from fedbn.consensus.pooling import poolings_of, select_among
+from fedbn.consensus.pooling import poolings_of, prefer, select_among
+from fedbn.consensus.threshold import select_consensus
 from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
 from fedbn.fusion.baselines import edge_vote
 from fedbn.fusion.inputs import merge_inputs
@@ -32,6 +33,7 @@ def rivals(own: Sequence[DAG], seconds: float) -> dict[str, DAG]:
     cut = any(path.cut_short for path in paths)
     return {
         "default, cut short" if cut else "default": select_among(paths)[1].dag,
+        "path": prefer(paths, select_consensus)[1].dag,
         "vote": edge_vote(own, threshold=0.5, variables="union"),
         "judged vote": judged_vote(own),
     }
