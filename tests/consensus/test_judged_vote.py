@@ -58,6 +58,18 @@ def test_who_lacks_what_separates_does_not_decide() -> None:
     assert judged_vote(dags, min_judges=3).n_edges == 3
 
 
+def test_it_is_taken_in_some_cases() -> None:
+    assert [is_taken(seed) for seed in (8, 9, 125)] == [True, False, True]
+
+
+def is_taken(seed: int) -> bool:
+    """Of the sites of the next test."""
+    rng = np.random.default_rng(seed)
+    n, r = int(rng.integers(3, 7)), int(rng.integers(2, 7))
+    dags, weights = as_dags(random_sites(rng, n, r, 0.4, 0.6), n)
+    return select_among(mcbnc_paths(dags, weights, variables="union"))[1].reading == "vote"
+
+
 @given(seed=st.integers(0, 100_000))
 @settings(max_examples=40, deadline=None)
 def test_it_is_taken_where_it_is_nearer_by_more_than_a_tenth(seed: int) -> None:
