@@ -31,9 +31,9 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     many = [row for row in rows if row["edges"] >= 4]
     return [
         _summary(rows),
-        _pooled("By edges moved, 500 rows and more", "edges", large),
-        _pooled("By rows, four edges moved and more (0: 100 to 10,000)", "rows", many),
-        _pooled("By edges moved, rows of 100 to 10,000", "edges", unequal),
+        _pooled_table("By edges moved, 500 rows and more", "edges", large),
+        _pooled_table("By rows, four edges moved and more (0: 100 to 10,000)", "rows", many),
+        _pooled_table("By edges moved, rows of 100 to 10,000", "edges", unequal),
         *by_cell,
     ]
 
@@ -133,7 +133,7 @@ def _distances(rows: Sequence[Row]) -> Section:
     return Section("What the groups are worth", text, (*CELL, *ways), table)
 
 
-def _pooled(title: str, key: str, rows: Sequence[Row]) -> Section:
+def _pooled_table(title: str, key: str, rows: Sequence[Row]) -> Section:
     """The cells of each value of a key together."""
     ways = ("site", "one", "auto", "untold", "number", "oracle")
     table = []
