@@ -40,7 +40,7 @@ from clients.secure_sums import (
 )
 from clients.site import Site
 from fedbn.errors import MessageError
-from fedbn.federation.family_message import ANSWERS
+from fedbn.federation.family_message import ANSWERS, answer_request, answer_to_arrays
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
 from fedbn.federation.missing_shares import missing_shares, shares_text
@@ -48,7 +48,10 @@ from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.site_table import many_numbers
 from fedbn.federation.sums_message import CONDITIONALS, MOMENTS, SCATTERS
-from fedbn.networks.family_counts import Family
+from fedbn.networks.family_counts import Family, families_of
+from fedbn.networks.moments import family_pairs, moments_of
+from fedbn.scores.family_scores import own_scores
+from fedbn.scores.scatter import scatter_of_table
 from fedbn.wording import list_some
 
 if TYPE_CHECKING:
@@ -100,9 +103,6 @@ def report(request: Request) -> RecordDict:
 
 def count(request: Request) -> RecordDict:
     """Count families in this site's table under the agreed schema, where the policy allows it."""
-    from fedbn.federation.family_message import answer_request, answer_to_arrays
-    from fedbn.scores.family_scores import own_scores
-
     schema, policy = request.task.schema, request.site.policy
     wanted = families_of_request(request.message, schema)
     policy.require_counts(request.rows, wanted.tables.families)
@@ -119,8 +119,6 @@ def count(request: Request) -> RecordDict:
 def tell_moments(request: Request) -> RecordDict:
     """Moments of the consensus' families in this site's table, where the policy allows counts."""
     from fedbn.federation.sums_message import moments_to_arrays
-    from fedbn.networks.family_counts import families_of
-    from fedbn.networks.moments import family_pairs, moments_of
 
     schema, policy = request.task.schema, request.site.policy
     dag = consensus_of(request.message, schema)
@@ -138,7 +136,6 @@ def tell_moments(request: Request) -> RecordDict:
 def tell_scatter(request: Request) -> RecordDict:
     """Sums of products of all columns of this site's table, where the policy allows counts."""
     from fedbn.federation.sums_message import require_askable, scatter_to_arrays
-    from fedbn.scores.scatter import scatter_of_table
 
     schema, policy = request.task.schema, request.site.policy
     require_askable(schema)
@@ -153,7 +150,6 @@ def tell_scatter(request: Request) -> RecordDict:
 def tell_conditional(request: Request) -> RecordDict:
     """Sums of the families of a DAG of categories and numbers, those that the policy lets leave."""
     from fedbn.federation.sums_message import sums_to_arrays
-    from fedbn.networks.family_counts import families_of
     from fedbn.networks.mixed_sums import MixedFamilies, category_tables, mixed_sums
     from fedbn.privacy.counts_in_sums import tells_few
 

@@ -18,7 +18,7 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity  # the one private import of fedbn
 
 from server.own_grid import OwnGrid
-from simulations.sites.client_app import simulating
+from simulations.sites.client_app import app, simulating
 
 SERVER_NODE = 1
 APP_RAISED = 2
@@ -32,8 +32,6 @@ AppSource = Callable[[], Callable[[Message, Context], Message]]
 
 def fedbn_app() -> Callable[[Message, Context], Message]:
     """fedbn's own client app, as simulations have it."""
-    from simulations.sites.client_app import app
-
     return app
 
 

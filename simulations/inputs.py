@@ -8,6 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG, read_nodes, read_structures
@@ -140,8 +142,6 @@ def network_facts(network_dir: Path | None) -> list[dict[str, Any]]:
 def set_options(settings: Sequence[str]) -> dict[str, Any]:
     """KEY=VALUE texts as a mapping; values are TOML, or bare text. Anything else is wrong usage."""
     import tomllib
-
-    import typer
 
     found: dict[str, Any] = {}
     for text in settings:

@@ -23,6 +23,7 @@ from fedbn.graphs.dag import positions
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.setting import require_one_of as one_of
 from server.server_app import Federated, agreed_schema, federate
+from simulations.in_process_grid import InProcessGrid
 from simulations.sites.divided_table import Simulation
 from simulations.sites.tables import simulation, with_found_cuts
 
@@ -147,8 +148,6 @@ def node_configs(n_clients: int) -> list[dict[str, int]]:
 
 
 def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: Count) -> Federated:
-    from simulations.in_process_grid import InProcessGrid
-
     grid = InProcessGrid(
         to_run_config(experiment),
         node_configs(len(tables.sites)),

@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core.consensus import Deletions, Outcome, Pooling
 from fedbn.errors import SearchError
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.knowledge import Knowledge
-
-if TYPE_CHECKING:
-    from fedbn._core.consensus import Deletions
 
 __all__ = ["delete_all", "new_deletions"]
 
@@ -41,8 +39,6 @@ def new_deletions(
     union_pa uint64 [n, W]: the parents of every node in G+, which keeps the knowledge. pooling,
     min_judges: see `mcbnc_path`.
     """
-    from fedbn._core.consensus import Deletions, Pooling
-
     kind = getattr(Pooling, pooling)
     known: dict[str, Any] = {} if knowledge is None else {**knowledge.bits(inputs.names)}
     if inputs.observed is not None:
@@ -64,8 +60,6 @@ def delete_all(
     n: number of nodes. end: of `time.monotonic()`. largest: bound on Ψ, of which numerator and
     denominator are below 2^62.
     """
-    from fedbn._core.consensus import Outcome
-
     steps = min(search.n_edges + 1, STEPS_AT_ONCE)
     cuts = max(1, CUTS_AT_ONCE // (n * max(1, (n + 63) // 64)))
     bound = (2**62, 1) if largest is None else (largest.numerator, largest.denominator)

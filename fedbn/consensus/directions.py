@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.consensus.votes import Votes
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
@@ -53,7 +54,6 @@ def nearest_member(dag: DAG, votes: Votes, knowledge: Knowledge | None = None) -
     (('b', 'a'), ('c', 'b'))
     """
     from fedbn._core.consensus import reverse_covered
-    from fedbn.graphs.bits import pack, unpack
 
     margins = votes.arcs - votes.arcs.T
     if knowledge is not None:

@@ -36,6 +36,7 @@ from fedbn.errors import ConfigError, SearchError
 from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.union import Report, fuse_in_stages
 from fedbn.fusion.weights import Weight
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
@@ -235,7 +236,6 @@ def _path(
 ) -> McbncPath:
     """The deletions from G+, until `end` of `time.monotonic()`, while Ψ <= `bound`."""
     from fedbn.consensus.deletions import delete_all, new_deletions
-    from fedbn.graphs.bits import pack, unpack
 
     inputs, order = start.inputs, start.tie_order
     union = unpack(start.union_pa, len(inputs.names)).T

@@ -51,6 +51,7 @@ from fedbn.errors import ConfigError
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.union import precedence_of
 from fedbn.graphs.averaging import averaged_dag
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.treewidth import dag_treewidth
@@ -106,8 +107,6 @@ class PathState:
     @cached_property
     def dag(self) -> DAG:
         """The structure."""
-        from fedbn.graphs.bits import unpack
-
         return DAG(self.names, unpack(self.parents, len(self.names)).T)
 
 
@@ -349,8 +348,6 @@ def _elected_states(path: DeletionPath, votes: Votes) -> Iterator[PathState]:
 
 def _state_of(path: DeletionPath, reading: StateReading, dag: DAG, votes: Votes) -> PathState:
     """A structure that no deletion led to, with its distances."""
-    from fedbn.graphs.bits import pack
-
     return _measure(path, reading, pack(dag.adjacency.T)[None], votes)[0]
 
 
@@ -386,8 +383,6 @@ def _as_bits(
     path: DeletionPath,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
     """G+ as parents' bits, and x, y and H of the deletions for the core."""
-    from fedbn.graphs.bits import pack
-
     place = {name: i for i, name in enumerate(path.names)}
     left_out = np.zeros((len(path.steps), len(path.names)), dtype=np.bool_)
     for k, step in enumerate(path.steps):

@@ -16,6 +16,7 @@ import numpy as np
 from fedbn.arrays import Ints
 from fedbn.fusion.baselines import arc_votes
 from fedbn.fusion.inputs import MergedInputs
+from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 
 __all__ = [
@@ -93,7 +94,6 @@ def divided_pairs(moral: Ints, total: int) -> int:
 def mean_smhd_by_votes(dag: DAG, votes: Votes) -> Fraction:
     """The weighted mean SMHD of a DAG, over the names of the votes, to the inputs."""
     from fedbn._core.consensus import smhd_sums
-    from fedbn.graphs.bits import pack
 
     (distance,) = smhd_sums(pack(dag.adjacency.T)[None], votes.moral, votes.possible)
     return Fraction(int(distance), votes.total)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from fedbn.data.cuts import Cuts, parse_cuts
+from fedbn.data.preparation import Preparation
 from fedbn.data.quantiles import parse_intervals
 from fedbn.data.schema import MISSING_CELLS
 from fedbn.data.table_format import DECIMALS, ENCODINGS, HEADERS, SEPARATORS, TableFormat
 from fedbn.errors import ConfigError
 from fedbn.setting import Settings, at_least, one_of, setting
-
-if TYPE_CHECKING:
-    from fedbn.data.preparation import Preparation
 
 __all__ = ["TableSettings"]
 
@@ -97,8 +94,6 @@ class TableSettings(Settings):
 
     def preparation(self, cuts: Mapping[str, Cuts] | None = None) -> Preparation:
         """What to do with a table; `cuts`, if given, are in place of the settings' own."""
-        from fedbn.data.preparation import Preparation  # pyarrow, which --help can do without
-
         return Preparation(
             columns=_names(self.columns),
             leave_out=_names(self.leave_out),

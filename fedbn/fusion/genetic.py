@@ -35,6 +35,7 @@ from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.union import fuse_inputs
 from fedbn.fusion.weights import Weight
+from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG, positions
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
@@ -147,7 +148,6 @@ def _chances(votes: NDArray[np.int64]) -> NDArray[np.float64]:
 def _fuse(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int64]) -> DAG:
     """Union of the I-maps, under σ, of the inputs with just these arcs (input, a, b)."""
     from fedbn._core.fusion import minimal_imaps
-    from fedbn.graphs.bits import unpack
 
     pa = np.zeros_like(inputs.bits[0])
     for i, a, b in arcs:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from fedbn.arrays import Bits, Bools, Ints
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
+from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG, positions
 
 __all__ = ["VARIABLES", "MergedInputs", "Variables", "merge_inputs", "stacked_bits"]
@@ -105,8 +106,6 @@ class MergedInputs:
     @cached_property
     def observed_bits(self) -> Bits | None:
         """`observed` as uint64 [r, W]."""
-        from fedbn.graphs.bits import pack
-
         return None if self.observed is None else pack(self.observed)
 
     @cached_property
@@ -126,8 +125,6 @@ class MergedInputs:
 
 def stacked_bits(adjacency: NDArray[np.bool_]) -> tuple[Bits, Bits]:
     """Parents and children of several DAGs, bool [r, n, n], as bits [r, n, W] each."""
-    from fedbn.graphs.bits import pack
-
     return pack(adjacency.transpose(0, 2, 1)), pack(adjacency)
 
 

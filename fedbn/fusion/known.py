@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.union import fuse_in_stages
+from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import member_that_keeps
@@ -30,8 +31,6 @@ def brought_to(dag: DAG, knowledge: Knowledge) -> DAG:
     member = member_that_keeps(dag, knowledge)
     if member is not None:
         return member
-    from fedbn.graphs.bits import unpack
-
     inputs = merge_inputs([dag])
     _, parents = fuse_in_stages(inputs, None, lambda *_: None, knowledge=knowledge)
     return DAG(inputs.names, unpack(parents, dag.n).T).reorder(dag.names)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.weights import Weight
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.moral import moral_graph
@@ -77,7 +78,6 @@ def descend_by_votes(
     max_treewidth : no change leads to a DAG of which `dag_treewidth` is above this.
     """
     from fedbn._core import fusion
-    from fedbn.graphs.bits import pack, unpack
 
     known = {} if knowledge is None else knowledge.bits(start.names)
     width = -1 if max_treewidth is None else max_treewidth

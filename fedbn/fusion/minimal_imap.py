@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fedbn.errors import StructureError
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG, positions
 from fedbn.graphs.moral import moral_ancestral_graph
 
@@ -42,7 +43,6 @@ def minimal_imap(dag: DAG, order: Sequence[str]) -> DAG:
     (('a', 'b'), ('c', 'a'), ('c', 'b'))
     """
     from fedbn._core.fusion import minimal_imaps
-    from fedbn.graphs.bits import pack, unpack
 
     places = positions(dag.names, order)
     (parents,) = minimal_imaps(pack(dag.adjacency.T)[None], places.astype("int64"))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fedbn.arrays import Bits
 from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.weights import Weight
+from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
@@ -86,7 +87,6 @@ def fuse_inputs(
 ) -> tuple[tuple[str, ...], tuple[DAG, ...], DAG]:
     """Order, I-map of every distinct input, and union."""
     from fedbn._core.fusion import OrderHeuristic, minimal_imaps
-    from fedbn.graphs.bits import unpack
 
     n = len(inputs.names)
     draws = np.empty(0) if rng is None else rng.random(n)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from fedbn.arrays import Bits
 from fedbn.errors import StructureError
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
@@ -41,7 +42,6 @@ def class_of(dag: DAG, knowledge: Knowledge | None = None) -> PDAG:
     if knowledge is None:
         return dag_to_cpdag(dag)
     from fedbn._core.graphs import maximally_oriented
-    from fedbn.graphs.bits import unpack
 
     found = maximally_oriented(*_pattern(dag), **knowledge.bits(dag.names))
     if found is None:
@@ -60,7 +60,6 @@ def member_that_keeps(dag: DAG, knowledge: Knowledge) -> DAG | None:
     if not knowledge.breaches(dag):
         return dag
     from fedbn._core.graphs import constrained_extension
-    from fedbn.graphs.bits import unpack
 
     parents = constrained_extension(*_pattern(dag), **knowledge.bits(dag.names))
     return None if parents is None else DAG(dag.names, unpack(parents, dag.n).T)
@@ -69,7 +68,6 @@ def member_that_keeps(dag: DAG, knowledge: Knowledge) -> DAG | None:
 def _pattern(dag: DAG) -> tuple[Bits, Bits]:
     """Parents and neighbours in the CPDAG."""
     from fedbn._core.graphs import cpdag
-    from fedbn.graphs.bits import pack
 
     pa, _, ne = cpdag(pack(dag.adjacency.T))
     return pa, ne

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 
@@ -29,7 +30,6 @@ def treewidth(adjacency: NDArray[np.bool_]) -> int:
     3
     """
     from fedbn._core.graphs import cardinality_order, fill_order, order_width
-    from fedbn.graphs.bits import pack
 
     around = pack(adjacency)
     _, by_fill = fill_order(around)
@@ -49,7 +49,6 @@ def min_fill_order(adjacency: NDArray[np.bool_]) -> list[int]:
     adjacency : symmetric bool [n, n].
     """
     from fedbn._core.graphs import fill_order
-    from fedbn.graphs.bits import pack
 
     order, _ = fill_order(pack(adjacency))
     return list(order)

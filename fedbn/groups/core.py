@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
@@ -46,8 +47,6 @@ class SharedCore:
 
 def core_of(consensuses: Sequence[DAG], knowledge: Knowledge | None = None) -> SharedCore:
     """The core of the groups' consensuses, over the same names, sorted; it keeps what they keep."""
-    from fedbn.graphs.averaging import averaged_dag
-
     names = consensuses[0].names
     arcs = np.sum([dag.adjacency for dag in consensuses], axis=0).astype(np.int64)
     shared = arcs + arcs.T == len(consensuses)

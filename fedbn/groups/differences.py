@@ -15,7 +15,7 @@ Where the groups come from the tree, read them as an order of certainty.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,8 +161,6 @@ def _difference(
 
 def _adjust(rows: Sequence[Difference]) -> list[Difference]:
     """The rows of one kind of one pair of groups, by p, with adjusted p-values."""
-    from dataclasses import replace
-
     adjusted = holm([row.p for row in rows])
     told = [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
     return sorted(told, key=lambda row: (row.p, row.variable, row.second))

@@ -17,7 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import chi2_contingency
 
+from fedbn._core.scores import draw_missing, draw_missing_mixed
 from fedbn.arrays import Codes, Floats, Indices
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
@@ -64,8 +66,6 @@ def complete(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Datase
 
 
 def _complete_numbers(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Dataset:
-    from fedbn._core.scores import draw_missing_mixed
-
     gone = np.ascontiguousarray(dataset.gone.T)  # type: ignore[union-attr]
     states = [len(each.states or ()) for each in dataset.schema.variables]
     table = np.ascontiguousarray(_start(dataset, rng), dtype=np.float64)
@@ -78,8 +78,6 @@ def _complete_numbers(dataset: Dataset, learn: Learn, rng: np.random.Generator) 
 
 
 def _complete_states(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Dataset:
-    from fedbn._core.scores import draw_missing
-
     gone = np.ascontiguousarray(dataset.gone.T)  # type: ignore[union-attr]
     arities = dataset.cardinalities.tolist()
     codes = np.ascontiguousarray(_start(dataset, rng), dtype=np.uint16)
@@ -129,8 +127,6 @@ def missingness_remarks(dataset: Dataset, dag: DAG) -> list[str]:
     dataset : as read, with its missing cells.
     dag : over the same names.
     """
-    from scipy.stats import chi2_contingency
-
     if dataset.gone is None:
         return []
     gone, joined = dataset.gone, dag.reorder(dataset.names).adjacency

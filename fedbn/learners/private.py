@@ -20,6 +20,7 @@ from fedbn.errors import ConfigError, DataError
 from fedbn.graphs.dag import DAG
 from fedbn.learners.learner import Found
 from fedbn.learners.settings import LearnerSettings
+from fedbn.privacy.bounds import Bounds
 from fedbn.privacy.guarantee import Guarantee
 
 __all__ = ["promise", "run_dp_climb", "run_dp_ges", "run_dp_moments", "stated_bounds"]
@@ -52,7 +53,6 @@ def run_dp_moments(
 ) -> Found:
     """Noisy covariances of all pairs and the class that they speak for; on categories, then draws
     of dp-ges."""
-    from fedbn.privacy.bounds import Bounds
     from fedbn.privacy.moments import dp_moments
     from fedbn.privacy.number_moments import dp_number_moments
 

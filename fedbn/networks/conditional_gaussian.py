@@ -22,6 +22,7 @@ from fedbn.errors import ConfigError, NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import member_that_keeps
+from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import (
     BayesianNetwork,
@@ -294,8 +295,6 @@ def member_with_numbers_last(dag: DAG, schema: Schema, known: Knowledge | None =
         member = None if wanted is None else member_that_keeps(dag, wanted)
         if member is not None:
             return member
-    from fedbn.graphs.pdag import dag_to_cpdag
-
     compelled = dag_to_cpdag(dag).directed_edges
     for number, category in compelled:
         if number in numbers and category not in numbers:

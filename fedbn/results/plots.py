@@ -22,6 +22,7 @@ from matplotlib.ticker import MaxNLocator
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
+from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.results.fonts import font_families
 from fedbn.results.network_plot import network_figure
 from fedbn.results.outcome import Outcome
@@ -146,8 +147,6 @@ def complexity_figure(
     _steps(axes[1], rows, lambda row: float(row.treewidth))
     axes[1].set_ylabel("treewidth (upper bound)")
     if gold is not None:
-        from fedbn.graphs.treewidth import dag_treewidth
-
         _level(axes[0], gold.n_edges, GOLD_NETWORK)
         _level(axes[1], dag_treewidth(gold), GOLD_NETWORK)
     _theta_axis(axes, rows)

@@ -31,6 +31,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import secrets
 import shutil
 import warnings
@@ -49,6 +50,8 @@ from fedbn.graphs.known_class import class_of
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.differences import Difference
 from fedbn.groups.families import FamilyDifference
+from fedbn.networks.json_file import write_json_network
+from fedbn.networks.network import BayesianNetwork
 from fedbn.results.dictionary import write_readme
 from fedbn.results.groups import SiteRow, groups_facts, site_rows
 from fedbn.results.groups import write_structures as write_group_structures
@@ -173,7 +176,6 @@ def _is_result(folder: Path) -> bool:
 
 def versions() -> dict[str, str]:
     """Versions of Python, of fedbn, and of the packages that results depend on."""
-    import platform
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": platform.python_version()}
@@ -323,8 +325,6 @@ def _write_page(place: Path, content: Callable[[], Mapping[str, Any]]) -> None:
 def write_network(network: Network, place: Path) -> None:
     """network.json, exact, and consensus.bif where there are tables, into a folder."""
     from fedbn.networks.bif import write_bif
-    from fedbn.networks.json_file import write_json_network
-    from fedbn.networks.network import BayesianNetwork
 
     write_json_network(network, place / "network.json")
     if isinstance(network, BayesianNetwork):

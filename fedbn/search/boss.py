@@ -22,6 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fedbn._core.search import Boss
 from fedbn.errors import ConfigError
 from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
@@ -67,8 +68,6 @@ def boss(
     >>> boss(make_score("bdeu", data), rng=np.random.default_rng(0)).dag.edges
     (('a', 'b'),)
     """
-    from fedbn._core.search import Boss
-
     _require_settings(rules, memory_mb, candidates)
     deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
     search = Boss(

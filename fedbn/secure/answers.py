@@ -15,6 +15,7 @@ import numpy as np
 from fedbn.arrays import Bits, Ints
 from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import stacked_bits
+from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.secure.columns import Columns
 from fedbn.secure.pattern import after, operators_of, pattern_of, set_bits
@@ -118,7 +119,6 @@ def _costs(request: OrderRequest, own: OwnInputs) -> Iterator[Ints]:
 def _arcs(request: UnionRequest, own: OwnInputs) -> Iterator[Ints]:
     """For every state and pair of places i < j of its order: 1 where an I-map has the arc."""
     from fedbn._core.fusion import minimal_imaps
-    from fedbn.graphs.bits import unpack
 
     pruned = _prune_along(request.paths, [(s.path, s.deletions) for s in request.states], own)
     for state in request.states:

@@ -39,6 +39,7 @@ from fedbn.consensus.threshold import Reading
 from fedbn.consensus.votes import Votes
 from fedbn.errors import ConfigError, MessageError
 from fedbn.fusion.union import precedence_of
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.secure.chains import MAX_CHAIN
@@ -330,8 +331,6 @@ def _fusions(
     tally: _Tally,
 ) -> Generator[SumRequest, Ints, list[tuple[tuple[int, ...], NDArray[np.bool_]]]]:
     """σ and G+ of every state (path, number of deletions)."""
-    from fedbn.graphs.bits import pack, unpack
-
     n = len(rules.names)
     bound = None if rules.knowledge is None else _bound(rules.knowledge, rules.names)
     after = None if bound is None else bound.after
@@ -348,8 +347,6 @@ def _bound(knowledge: Knowledge, names: tuple[str, ...]) -> Precedence:
     """What binds every order. A site answers each phase once, so an order cannot be asked for again
     when its union needs a forbidden arc a -> b: unless b -> a is forbidden, too, or closes a cycle,
     b precedes a from the start."""
-    from fedbn.graphs.bits import pack
-
     precedence = precedence_of(knowledge, names)
     for a, b in np.argwhere(knowledge.forbidden_matrix(names)):
         arc = np.zeros((len(names), len(names)), np.bool_)
@@ -397,8 +394,6 @@ def _refusions(
     and y parts them, so it holds the arc that joins them. Under a quorum or knowledge an arc may
     not have been in G+.
     """
-    from fedbn.graphs.bits import pack
-
     is_imap = rules.quorum == 1 and rules.knowledge is None
     paths = tuple(tuple(step.deletion for step in search.steps) for search in searches)
     fused: dict[Deletions, Bits] = {(): pack(union.T)}
@@ -429,8 +424,6 @@ def _vote(
 
 def _steps(search: DeletionSearch, names: Sequence[str], total: int) -> tuple[Step, ...]:
     """The deletions with names and exact fractions."""
-    from fedbn.graphs.bits import unpack
-
     steps, largest = [], 0
     for deletion, h, psi in search.steps:
         largest = max(largest, psi)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Ints
 from fedbn.errors import MessageError, SearchError
+from fedbn.graphs.bits import pack
 from fedbn.secure.requests import Arcs, Deletion
 
 __all__ = ["MAX_QUERIES", "Operators", "after", "operators_of", "pattern_of", "set_bits"]
@@ -49,7 +50,6 @@ def pattern_of(union: Arcs, n: int) -> Bits:
     MessageError : the arcs are not those of a DAG over n nodes.
     """
     from fedbn._core.graphs import cpdag, topological_order
-    from fedbn.graphs.bits import pack
 
     parents = pack(matrix_of(union, n).T)
     if len(topological_order(parents)) < n:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbn.arrays import Bits, Ints
+from fedbn.graphs.bits import unpack
 from fedbn.secure.chains import MAX_CHAIN
 from fedbn.secure.columns import Columns
 from fedbn.secure.pattern import Operators, after, operators_of
@@ -49,8 +50,6 @@ class OrderSearch:
     ) -> None:
         """guess: an order that this one may be near to. after: row v has what must follow v.
         having: how many sites answer for each node, where these differ: the costs are means."""
-        from fedbn.graphs.bits import unpack
-
         self._shares = None if having is None else _shares(having.tolist())
 
         self._after = None if after is None else unpack(after, n)

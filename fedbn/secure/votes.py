@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Ints
 from fedbn.consensus.votes import Votes
+from fedbn.graphs.bits import unpack
 from fedbn.secure.honest_sums import require_votes
 from fedbn.secure.pattern import matrix_of
 from fedbn.secure.requests import VoteRequest
@@ -56,7 +57,6 @@ def own_votes(pairs: Pairs, pa: Bits, weights: Ints) -> Ints:
     """The vector of a site: moral votes, then those on a -> b, b -> a and a - b in CPDAGs, then
     those on the arc a -> b."""
     from fedbn._core.consensus import class_votes, moral_votes
-    from fedbn.graphs.bits import unpack
 
     (a, b), (c, d) = pairs.moral.T, pairs.classes.T
     moral: Ints = moral_votes(pa, weights)[a, b]

@@ -26,6 +26,7 @@ from fedbn.errors import ConfigError
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult
 from simulations.flower.processes import ENVIRONMENT, descendants, free_ports, script
+from simulations.ray_cluster import connect
 from simulations.run import run_experiment
 from simulations.study import Study, Tick
 from simulations.sweeps.plan import read_plan
@@ -96,8 +97,6 @@ def cluster(nodes: int) -> Iterator[tuple[str, list[Node]]]:
 
 def _wait(address: str, nodes: int) -> None:
     """Until so many nodes are alive; raises TimeoutError."""
-    from simulations.ray_cluster import connect
-
     until = time.monotonic() + READY_SECONDS
     while time.monotonic() < until:
         with contextlib.suppress(ConfigError), connect(address) as ray:

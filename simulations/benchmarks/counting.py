@@ -22,6 +22,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from fedbn.networks.catalog import load_network
+from fedbn.scores import make_score, make_scores
+from fedbn.search.ges import ges
+
 WEIGHTS = (1.0, 1.5, 2.0, 2.5, 3.0)
 SEARCHES = 5
 Case = tuple[str, int]
@@ -32,9 +38,6 @@ HEADER = f"{'network':<10} {'rows':>7} {'first':>9} {'second':>9} {'ratio':>6}  
 
 def measure(network: str, rows: int, seed: int) -> dict[str, Any]:
     """The least CPU seconds of some warm GES with this fedbn, and a hash of its DAG."""
-    from fedbn.scores import make_score
-    from fedbn.search.ges import ges
-
     data = _table(network, rows, seed)
     ges(make_score("bdeu", _table("asia", 50, 0)))
     seconds = []
@@ -50,18 +53,11 @@ def _hash(text: str) -> str:
 
 
 def _table(network: str, rows: int, seed: int) -> Any:
-    import numpy as np
-
-    from fedbn.networks.catalog import load_network
-
     return load_network(network).sample(rows, np.random.default_rng([seed, 0]))
 
 
 def climb_ladder(network: str, rows: int, seed: int, *, warm: bool) -> dict[str, Any]:
     """CPU seconds of GES with each of WEIGHTS on one table, in this process; warm: counted once."""
-    from fedbn.scores import make_score, make_scores
-    from fedbn.search.ges import ges
-
     data = _table(network, rows, seed)
     began = time.process_time()
     if warm:

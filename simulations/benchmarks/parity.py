@@ -31,6 +31,7 @@ from fedbn.consensus.threshold import READINGS, select_consensus
 from fedbn.credible.client import credible_structures
 from fedbn.credible.pruning import candidate_sets
 from fedbn.data.dataset import Dataset
+from fedbn.errors import FedbnError
 from fedbn.fusion.union import fuse
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -208,8 +209,6 @@ def text_of(value: Any) -> str:
 
 def result_of(case: Case) -> str:
     """The text of a result, or of the error that the case ends with."""
-    from fedbn.errors import FedbnError
-
     try:
         return text_of(case())
     except FedbnError as error:

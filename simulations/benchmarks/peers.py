@@ -31,6 +31,7 @@ from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 Table = np.ndarray
 Search = Callable[[], np.ndarray]
@@ -206,7 +207,6 @@ def _from_endpoints(graph: np.ndarray) -> np.ndarray:
 
 def pgmpy_hill_climbing(table: Table, arities: Sequence[int], score: str) -> Search:
     """pgmpy's hill climbing with BIC, or BDeu of ess 1; it takes the states that occur."""
-    import pandas as pd
     from pgmpy.estimators import BIC, BDeu, HillClimbSearch
 
     names = [f"v{i}" for i in range(table.shape[1])]
@@ -226,7 +226,6 @@ def pgmpy_hill_climbing(table: Table, arities: Sequence[int], score: str) -> Sea
 def pyagrum(table: Table, arities: Sequence[int], score: str, search: str) -> Search:
     """pyAgrum's learner with BIC or BDeu (its weight 1) and no further prior, one thread; `search`
     is the method of it that chooses the search. It has read the table when its clock begins."""
-    import pandas as pd
     import pyagrum as gum
 
     names = [f"v{i}" for i in range(table.shape[1])]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -161,8 +162,6 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     """CPU seconds over rows, on the network with most numbers of rows, and over nodes, with the
     number of rows that most networks have (of equals the larger); both axes logarithmic, means
     over samples. A panel with a single point per program is left out."""
-    from matplotlib.figure import Figure
-
     counts = {net: {r.rows for r in rows if r.network == net} for net in _in_order(rows, "network")}
     nodes = {row.network: row.nodes for row in rows}
     network = max(counts, key=lambda net: (len(counts[net]), nodes[net]))

@@ -17,12 +17,16 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 
 from fedbn.arrays import Masked
-from fedbn.consensus.pooling import Robust
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.graphs.dag import DAG
 from fedbn.secure.masks import unmasked_sum
+from fedbn.secure.path import secure_path
 from fedbn.secure.requests import SumRequest, to_bytes
+from fedbn.secure.selection import secure_consensus
 from fedbn.secure.session import Member, Terms
 from fedbn.secure.site import Site, begin, join, reply
+from simulations.inputs import read_inputs
 
 T = TypeVar("T")
 Watch = Callable[[bytes, Sequence[Masked]], None]
@@ -94,11 +98,6 @@ def masked_run(
 
 def compare(dags: Sequence[DAG], look_ahead: int, robust: Robust) -> dict[str, Any]:
     """The secure and the open path of the same DAGs, one site each."""
-    from fedbn.consensus.mcbnc import mcbnc_paths
-    from fedbn.consensus.pooling import poolings_of, select_among
-    from fedbn.secure.path import secure_path
-    from fedbn.secure.selection import secure_consensus
-
     names = tuple(sorted(dags[0].names))
     sites = [begin([dag.reorder(names)], [1.0]) for dag in dags]
     joined = cohort(sites, poolings=poolings_of(robust))
@@ -129,8 +128,6 @@ def main(
     robust: Annotated[str, typer.Option(help="best, mean or clip.")] = "best",
 ) -> None:
     """Run secure sums over the DAGs of a file, with masks, and print what it took."""
-    from simulations.inputs import read_inputs
-
     entries = read_inputs([file], nodes=None, first=first, weights=None)
     dags, pooled = [entry.dag for entry in entries], cast(Robust, robust)
     compare(dags[:2], 0, pooled)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import typer
+from click.core import ParameterSource
 
 from fedbn.errors import ConfigError, FedbnWarning
 from simulations.inputs import require_ess_of
@@ -189,9 +191,6 @@ def credible(
 
 def _require_no_table_options() -> None:
     """Refuse options that say how a table is read or scored: a file of scores has been."""
-    import click
-    from click.core import ParameterSource
-
     context = click.get_current_context()
     for name in ("score", "ess", "schema", "missing", "max_parents", "paper"):
         source = context.get_parameter_source(name)

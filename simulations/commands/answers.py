@@ -16,6 +16,10 @@ from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, QueryError, ResultsError
 from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
 from fedbn.graphs.moral import ancestral_set
+from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
+from fedbn.networks.json_file import read_text, weighted_from_json
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.parameter_sources import (
     added_words,
     against_words,
@@ -118,8 +122,6 @@ def read_at_site(source: str, site: str) -> Network:
     ------
     ResultsError : it is no results folder, or it has no constants of that site.
     """
-    from fedbn.networks.network import BayesianNetwork
-
     network = read_network(source)
     told = _run_of(Path(source)).get("parameters")
     shifts = told.get("shifts") if isinstance(told, Mapping) else None
@@ -273,7 +275,6 @@ def _parameters_told(source: str, group: str | None) -> Mapping[str, Any]:
 def say_intervals(network: Network, cases: Sequence[Mapping[str, str]]) -> None:
     """Say which intervals stand for the numbers that were given: all of a variable in one line."""
     from fedbn.inference.queries import interval_meant
-    from fedbn.networks.network import BayesianNetwork
 
     if not isinstance(network, BayesianNetwork):
         return
@@ -288,8 +289,6 @@ def say_intervals(network: Network, cases: Sequence[Mapping[str, str]]) -> None:
 
 def read_weighted(source: str) -> tuple[list[Network], list[float]]:
     """The weighted networks of a results folder; raises ResultsError where it has none."""
-    from fedbn.networks.json_file import read_text, weighted_from_json
-
     file = Path(source) / AVERAGE_FILE
     if not file.is_file():
         raise ResultsError(
@@ -321,9 +320,6 @@ def _answer(
     max_cells: int,
 ) -> SomeAnswer:
     from fedbn.inference import average_gaussian, average_query, query_conditional
-    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-    from fedbn.networks.network import BayesianNetwork
 
     tables = [each for each in networks if isinstance(each, BayesianNetwork)]
     equations = [each for each in networks if isinstance(each, LinearGaussianNetwork)]
@@ -357,7 +353,6 @@ def print_most_probable(
 ) -> None:
     """Print the most probable states of every case; raises QueryError."""
     from fedbn.inference import most_probable
-    from fedbn.networks.network import BayesianNetwork
     from simulations.terminal import print_json, print_table, rows_table
 
     if not isinstance(network, BayesianNetwork):

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from fedbn.errors import ConfigError
+from fedbn.learners import find_learner
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import require_writable, write_whole
 from fedbn.wording import count_of
@@ -136,9 +138,6 @@ def _replicates(
     seed: int,
     silent: bool,
 ) -> Bootstrap:
-    import numpy as np
-
-    from fedbn.learners import find_learner
     from fedbn.search.bootstrap import bootstrap as resample
 
     learn_one = find_learner(settings.learner).run

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fedbn.errors import ResultsError
 from simulations.options import Json
 
 
@@ -39,7 +40,6 @@ def budget(
 
 def budget_of(ledger: Path, delta: float, max_epsilon: float | None) -> dict[str, Any]:
     """The content of the answer; raises ResultsError where there is no ledger, or a torn one."""
-    from fedbn.errors import ResultsError
     from fedbn.privacy.guarantee import ADJACENCY, THREATS, UNIT
     from fedbn.privacy.ledger import Ledger
     from fedbn.privacy.zcdp import rho_of

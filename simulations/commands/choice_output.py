@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from fedbn.federation.choice_record import choice_facts
 from fedbn.wording import count_of, list_some
+from simulations.pooled import pooled_reference
 
 if TYPE_CHECKING:
     from fedbn.choice.by_counts import CountedChoice
@@ -22,8 +24,6 @@ def add_pooled(
     outcome: Outcome, run: ExperimentRun, result: FederationResult, experiment: Experiment
 ) -> Outcome:
     """The outcome with what pooling would have given."""
-    from simulations.pooled import pooled_reference
-
     tables = [site.dataset for site in run.simulation.sites]
     reference = pooled_reference(tables, result, experiment.learner, outcome.gold)
     return replace(outcome, pooled=reference)
@@ -49,8 +49,6 @@ def counts_json(choice: CountedChoice | None, schema: Schema) -> dict[str, Any]:
     """What the JSON says about counts; nothing where there were none."""
     if choice is None:
         return {}
-    from fedbn.federation.choice_record import choice_facts
-
     mechanisms = [asdict(each) for each in choice.mechanisms]
     return {"counts": choice_facts(choice, schema), "mechanisms": mechanisms}
 

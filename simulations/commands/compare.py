@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.bounded_file import json_value, read_bounded
+from fedbn.data.schema import union_schema
+from fedbn.data.tables import read_dataset
 from fedbn.errors import ConfigError
+from fedbn.graphs.distances import precision_recall_f1, shd, smhd
 from simulations.commands.answers import read_network
 from simulations.options import Json, NetworkDir
 
@@ -94,7 +97,6 @@ def _value_text(value: float) -> str:
 def _rulers(ours: DAG, theirs: DAG) -> dict[str, Any]:
     """Everything that two structures alone say."""
     from fedbn.graphs.adjustment import adjustment_distances, orientations, sid
-    from fedbn.graphs.distances import precision_recall_f1, shd, smhd
 
     accuracy, directions = precision_recall_f1(ours, theirs), orientations(ours, theirs)
     return {
@@ -112,7 +114,6 @@ def _log_likelihood(
     source: str, dag: DAG, test_rows: Path, fit: Path | None, network_dir: Path | None
 ) -> float:
     """Of the rows, under the network that the source is, or under its structure fitted."""
-    from fedbn.data.tables import read_dataset
     from fedbn.networks.likelihood import log_likelihood
 
     network = _network(source, network_dir)
@@ -142,8 +143,6 @@ def _network(source: str, network_dir: Path | None) -> Network | None:
 
 def _fitted_network(dag: DAG, fit: Path, test_rows: Path) -> BayesianNetwork:
     """The structure with tables from the rows of `fit`, for the states of both files."""
-    from fedbn.data.schema import union_schema
-    from fedbn.data.tables import read_dataset
     from fedbn.networks.fitting import fit_parameters
 
     tables = {str(file): read_dataset(file, "categorical") for file in (fit, test_rows)}

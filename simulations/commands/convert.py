@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fedbn.whole_file import require_writable
 from fedbn.wording import count_of
 from simulations.commands.answers import read_network
 from simulations.options import Json
@@ -30,7 +31,6 @@ def convert(
     names to words, and a warning lists the names that had to change.
     """
     from fedbn.networks.formats import write_network_file
-    from fedbn.whole_file import require_writable
     from simulations.terminal import print_json
 
     require_writable(out)

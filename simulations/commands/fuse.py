@@ -10,11 +10,28 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.pooling import poolings_of, select_among
+from fedbn.consensus.remarks import remarks
+from fedbn.consensus.threshold import preference
+from fedbn.consensus.votes import missing_pairs, votes_of
 from fedbn.errors import FedbnWarning
+from fedbn.federation.fusions import require_sites
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import directed_words
 from fedbn.graphs.files import NamedDAG
+from fedbn.groups.fusing import GroupFusion
+from fedbn.groups.given import read_groups
+from fedbn.results.groups import grouping_of
+from fedbn.results.outcome import Client, Outcome
+from fedbn.results.record import command_line, hash_files
+from fedbn.results.report import check_results_folder, versions, write_results
+from fedbn.results.rows import client_rows, edge_rows
+from fedbn.results.summary import summarise
+from fedbn.results.variables import collect_rows, variables_facts
 from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.commands.groups_output import groups_json, print_groups
@@ -34,7 +51,6 @@ if TYPE_CHECKING:
     from fedbn.consensus.mcbnc import McbncPath
     from fedbn.consensus.path import DeletionPath
     from fedbn.consensus.threshold import Consensus, PathState
-    from fedbn.results.outcome import Outcome
 
 __all__ = [
     "consensus_json",
@@ -49,9 +65,6 @@ def fuse_and_report(
     inputs: Sequence[NamedDAG], options: FuseOptions, gold: Path | None = None
 ) -> None:
     """Fuse, write the results folder if one is wanted, and print what happened."""
-    from fedbn.results.report import check_results_folder
-    from fedbn.results.summary import summarise
-
     started = time.monotonic()
     names = sorted({name for entry in inputs for name in entry.dag.names})
     truth = None if gold is None else one_structure(str(gold), nodes=names)
@@ -106,13 +119,7 @@ def _search(
     inputs: Sequence[NamedDAG], options: FuseOptions
 ) -> tuple[McbncPath, Consensus, Fraction | None]:
     """The path, the consensus, and its mean SMHD before it was polished, if it was."""
-    import numpy as np
-
-    from fedbn.consensus.mcbnc import mcbnc_paths
     from fedbn.consensus.polish import polish
-    from fedbn.consensus.pooling import poolings_of, select_among
-    from fedbn.consensus.votes import missing_pairs, votes_of
-    from fedbn.federation.fusions import require_sites
 
     require_sites([entry.dag for entry in inputs], options.min_sites)
     end = None if options.seconds is None else time.monotonic() + options.seconds
@@ -161,8 +168,6 @@ def _outcome(
     truth: DAG | None,
     rows: Sequence[int | None],
 ) -> Outcome:
-    from fedbn.results.outcome import Client, Outcome
-
     clients = tuple(
         Client(
             entry.label,
@@ -181,10 +186,6 @@ def _with_groups(outcome: Outcome, options: FuseOptions) -> Outcome:
     """With the groups that were asked for, or given."""
     if options.groups == "no" and options.groups_file is None:
         return outcome
-    from fedbn.groups.fusing import GroupFusion
-    from fedbn.groups.given import read_groups
-    from fedbn.results.groups import grouping_of
-
     fusion = GroupFusion(
         options.reading,
         options.robust,
@@ -200,9 +201,6 @@ def _with_groups(outcome: Outcome, options: FuseOptions) -> Outcome:
 
 
 def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> None:
-    from fedbn.results.record import command_line, hash_files
-    from fedbn.results.report import versions, write_results
-
     assert options.out is not None
     run = {
         "command": "fuse",
@@ -217,9 +215,6 @@ def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> N
 
 
 def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
-    from fedbn.graphs.directions import directed_words
-    from fedbn.results.rows import client_rows, edge_rows
-
     if options.out is not None:
         print_written(options.out.resolve())
     else:
@@ -252,8 +247,6 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
 
 def print_variables(outcome: Outcome, shown: int = 10) -> None:
     """Which columns at which site would decide most; what is not known the warnings have said."""
-    from fedbn.results.variables import collect_rows
-
     if outcome.is_whole:
         return
     rows = [(row.site, row.column, row.pairs, row.edges) for row in collect_rows(outcome)[:shown]]
@@ -266,8 +259,6 @@ def variables_json(outcome: Outcome) -> dict[str, Any]:
     """Who lacks what and what is not known; nothing where all have the same variables."""
     if outcome.is_whole:
         return {}
-    from fedbn.results.variables import variables_facts
-
     return {"variables": variables_facts(outcome)}
 
 
@@ -289,8 +280,6 @@ def claims_json(outcome: Outcome) -> dict[str, Any]:
 
 def explanation_json(outcome: Outcome) -> dict[str, Any]:
     """Per pair that somebody joins: support, clients, and when it went; per client: its SMHD."""
-    from fedbn.results.rows import client_rows, edge_rows
-
     return {
         "pairs": [
             {
@@ -317,8 +306,6 @@ def fraction_text(theta: Fraction | None) -> str | None:
 
 def warn_of(path: DeletionPath, consensus: Consensus, more: Sequence[str] = ()) -> None:
     """Warn of all that a reader of the consensus must be told, and of `more`."""
-    from fedbn.consensus.remarks import remarks
-
     for remark in (*remarks(path, consensus), *more):
         warnings.warn(remark, FedbnWarning, stacklevel=2)
 
@@ -331,10 +318,6 @@ def consensus_json(
     `path` has one entry per θ, ascending, G+ (null) first: of the readings that were compared, the
     state that the rule of the choice prefers. `more` are remarks on the run.
     """
-    from fedbn.consensus.remarks import remarks
-    from fedbn.consensus.threshold import preference
-    from fedbn.graphs.directions import directed_words
-
     nearest: dict[Fraction | None, PathState] = {}
     for state in consensus.states:
         rival = nearest.get(state.theta)

@@ -7,7 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbn.consensus.path import as_threshold
+from fedbn.consensus.pooling import poolings_of
+from fedbn.consensus.threshold import READINGS
 from fedbn.errors import ConfigError
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.graphs.knowledge import read_knowledge
+from fedbn.groups.requested import requested_groups
 from fedbn.setting import require_one_of
 
 if TYPE_CHECKING:
@@ -48,18 +54,10 @@ class FuseOptions:
     @cached_property
     def known(self) -> Knowledge | None:
         """What the file of knowledge says; raises ConfigError."""
-        from fedbn.graphs.knowledge import read_knowledge
-
         return None if self.knowledge is None else read_knowledge(self.knowledge)
 
     def require_possible(self, n_inputs: int) -> None:
         """Check what MCBNC is told before anything is loaded; raises ConfigError."""
-        from fedbn.consensus.path import as_threshold
-        from fedbn.consensus.pooling import poolings_of
-        from fedbn.consensus.threshold import READINGS
-        from fedbn.federation.settings import ConsensusSettings
-        from fedbn.groups.requested import requested_groups
-
         if self.groups != "no" and self.groups_file is not None:
             raise ConfigError("--groups finds groups and --groups-file gives them: use one of them")
         if (requested_groups(self.groups) or 1) > n_inputs:

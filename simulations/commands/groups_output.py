@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedbn.results.groups import groups_facts
+
 if TYPE_CHECKING:
     from fedbn.groups.grouping import Grouping
     from fedbn.results.outcome import Outcome
@@ -21,6 +23,4 @@ def groups_json(outcome: Outcome) -> dict[str, Any]:
     """The key that --json has then."""
     if outcome.grouping is None:
         return {}
-    from fedbn.results.groups import groups_facts
-
     return {"grouping": groups_facts(outcome.grouping)}

@@ -14,13 +14,15 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
+from fedbn.inference.interventions import EffectRange, effect_between, query_do, range_over_class
+from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
 from fedbn.networks.parameter_sources import held_back_words
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 from simulations.commands.answers import held_back_among, why_unanswered
 
 if TYPE_CHECKING:
-    from fedbn.inference.interventions import EffectRange, Numbers
+    from fedbn.inference.interventions import Numbers
     from fedbn.networks.conditional_gaussian import Network
 
 __all__ = ["Intervention", "answer_intervention"]
@@ -96,8 +98,6 @@ def answer_intervention(
         contents = [_content(answer, asked.over_class) for answer in answers]
         print_json({"cases": contents} if many else contents[0])
     elif out is None:
-        from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
-
         has_range = not isinstance(network, ConditionalGaussianNetwork)
         _print(header, rows, answers, asked, many, has_range=has_range)
 
@@ -110,13 +110,6 @@ def _answer(
     number: int,
     max_cells: int,
 ) -> EffectRange:
-    from fedbn.inference.interventions import (
-        EffectRange,
-        effect_between,
-        query_do,
-        range_over_class,
-    )
-
     names = ask or None
     try:
         if asked.over_class:

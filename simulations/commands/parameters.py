@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fedbn.bounded_file import read_bounded
 from fedbn.data.cuts import Cuts, parse_cuts
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
+from fedbn.networks.family_counts import (
+    FamilyTables,
+    count_families,
+    count_own_families,
+    families_of,
+)
+from fedbn.networks.json_file import weighted_to_json
 from fedbn.networks.parameter_sources import ParameterSources, remarks_on
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, list_some, reason_of
@@ -23,7 +32,6 @@ from simulations.progress import stages
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
-    from fedbn.data.schema import Schema
     from fedbn.data.table_settings import TableSettings
     from fedbn.federation.checkpoint import Checkpoint
     from fedbn.networks.conditional_gaussian import Network
@@ -105,7 +113,6 @@ def _write(
     checkpoint: Checkpoint,
 ) -> None:
     """The network, the report with it, and AVERAGE_FILE and strengths if there are weights."""
-    from fedbn.networks.json_file import weighted_to_json
     from fedbn.results.dictionary import write_readme
     from fedbn.results.page.files import CONTENT_FILE, refresh_parameters
     from fedbn.results.report import tell_sources, write_network
@@ -128,7 +135,6 @@ def _write(
 
 
 def _read_kept(folder: Path) -> Checkpoint:
-    from fedbn.bounded_file import read_bounded
     from fedbn.federation.checkpoint import STATE_FILE, read_checkpoint
 
     file = folder / STATE_FILE
@@ -157,8 +163,6 @@ class _Reading:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, options: Sequence[str]) -> _Reading:
-        from fedbn.data.schema import Schema, Variable
-
         schema, settings = checkpoint.state.schema, checkpoint.experiment.tables
         cuts = parse_cuts(options)
         for name in cuts:
@@ -210,7 +214,6 @@ def _fit_where_known(
     """The parameters of the families that some table has all columns of, and who lacks what."""
     from fedbn.federation.runs import server_run
     from fedbn.federation.whole_families import own_families
-    from fedbn.networks.family_counts import FamilyTables, count_own_families, families_of
     from fedbn.networks.fitting import parameters_where_known
 
     schema = checkpoint.state.schema
@@ -244,7 +247,6 @@ def _fit_all(
     """The parameters from sums over tables with all columns."""
     from fedbn.federation.runs import server_run
     from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
-    from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
     from fedbn.networks.mixed_parameters import (
         gaussian_parameters,
@@ -293,7 +295,6 @@ def _weigh(
     """The sites' structures with parameters, weighted by summed counts."""
     from fedbn.choice.averaging import structures_of_classes, weights_of_structures
     from fedbn.federation.runs import server_run
-    from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
 
     result, run = checkpoint.state.result, server_run(checkpoint.experiment)

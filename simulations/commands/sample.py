@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 from pathlib import Path
+from random import SystemRandom
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fedbn.data.tables import read_dataset, read_schema
 from fedbn.errors import ConfigError
+from fedbn.privacy.guarantee import Guarantee
 from fedbn.wording import count_of
 from simulations.commands.answers import read_network, warn_of_held_back, warn_of_unanswered
 from simulations.options import Json, NetworkDir, Quiet, Seed
@@ -17,7 +21,6 @@ from simulations.progress import stages
 if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
     from fedbn.networks.network import BayesianNetwork
-    from fedbn.privacy.guarantee import Guarantee
 
 __all__ = ["sample"]
 
@@ -82,8 +85,6 @@ def sample(
             loaded = _network(network, network_dir)
             promise = None
         else:
-            from fedbn.privacy.guarantee import Guarantee
-
             promise = Guarantee(epsilon, delta)
             loaded = _noisy_network(network, network_dir, table, schema, ledger, promise)
         notify(f"sampling {count_of(rows, 'row')}: columns")
@@ -127,10 +128,6 @@ def _noisy_network(
     promise: Guarantee,
 ) -> BayesianNetwork:
     """The structure with parameters from noisy counts; ε is in the ledger before any is drawn."""
-    from fractions import Fraction
-    from random import SystemRandom
-
-    from fedbn.data.tables import read_dataset, read_schema
     from fedbn.privacy.ledger import ledger_beside, reserve, table_digest
     from fedbn.privacy.parameters import noisy_network, tables_of_counts
     from simulations.inputs import one_structure

@@ -14,10 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ConfigError, FedbnWarning
+from fedbn.federation.checkpoint import result_files
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import site_run
+from fedbn.federation.state import FederationResult
 from fedbn.privacy.ledger import reserve
+from fedbn.results.report import write_results
+from fedbn.results.rows import client_rows
+from fedbn.results.summary import summarise
+from server.checkpoint import forget
 from simulations.commands.choice_output import add_pooled, choice_json, print_choice
 from simulations.commands.fuse import consensus_json, print_variables, variables_json, warn_of
 from simulations.commands.groups_output import groups_json, print_groups
@@ -146,11 +152,6 @@ def _write(
     tables: bool,
 ) -> None:
     """The results folder, without parameters unless `tables`; then the checkpoint is not needed."""
-    from fedbn.federation.checkpoint import result_files
-    from fedbn.federation.state import FederationResult
-    from fedbn.results.report import write_results
-    from server.checkpoint import forget
-
     assert isinstance(run.result, FederationResult)
     content = run_content(experiment, run, times)
     network = run.network if tables else None
@@ -167,9 +168,6 @@ def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:
 
 def _extra(outcome: Outcome, target: Path, experiment: Experiment) -> dict[str, Any]:
     """What the JSON of `simulate` has beyond that of `fuse`."""
-    from fedbn.results.rows import client_rows
-    from fedbn.results.summary import summarise
-
     summary = summarise(outcome)
     return {
         "clients": [asdict(row) for row in client_rows(outcome)],

@@ -9,8 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning
+from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.private_runs import guarantee_of
+from fedbn.federation.run_config import to_run_config
+from fedbn.learners.completion import missingness_remarks
+from fedbn.networks.catalog import load_network
 from fedbn.networks.parameter_sources import remarks_on
+from fedbn.results.record import command_line
+from fedbn.results.report import versions
+from fedbn.scores import make_score, total_score
 from fedbn.wording import count_of
 from simulations.commands.choice_output import counts_json
 from simulations.commands.learn_private import promise_json
@@ -44,8 +51,6 @@ def truth_of(experiment: Experiment, gold: Path | None) -> DAG | None:
         return one_structure(str(gold), network_dir=_folder(experiment))
     if experiment.data.network is None:
         return None
-    from fedbn.networks.catalog import load_network
-
     return load_network(experiment.data.network, experiment.data.network_dir).dag
 
 
@@ -58,7 +63,6 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
     if run.simulation.held_out is None:
         return outcome
     from fedbn.networks.likelihood import log_likelihood
-    from fedbn.scores import make_score, total_score
 
     name, ess = experiment.learner.score, experiment.learner.ess
     score = make_score(name, run.simulation.held_out.with_schema(run.result.schema), ess=ess)
@@ -103,10 +107,6 @@ def run_content(
     experiment: Experiment, run: ExperimentRun, times: Mapping[str, float]
 ) -> dict[str, Any]:
     """What `run.json` says besides the figures; `times` are CPU seconds."""
-    from fedbn.federation.run_config import to_run_config
-    from fedbn.results.record import command_line
-    from fedbn.results.report import versions
-
     return {
         "command": "simulate",
         "command_line": command_line(),
@@ -143,9 +143,6 @@ def missing_json(run: ExperimentRun) -> dict[str, Any]:
 
 def missing_remarks(run: ExperimentRun) -> list[str]:
     """At which sites missing cells depend on a neighbour in the consensus."""
-    from fedbn.federation.grouped_sums import GroupedSums
-    from fedbn.learners.completion import missingness_remarks
-
     assert not isinstance(run.result, GroupedSums)
     dag = run.result.consensus.dag
     return [

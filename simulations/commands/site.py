@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from fedbn.data.tables import read_schema, table_stem
 from fedbn.errors import ConfigError, ResultsError
+from fedbn.whole_file import write_whole
 from fedbn.wording import count_of
 from simulations.options import Json, SchemaFile, TableFile, table_settings, with_settings
 
@@ -37,8 +39,6 @@ def new(
     Only --missing, --separator, --decimal, --encoding, --header and --skip-lines have an effect
     here. Nothing is overwritten. Read the file, then run fedbn site prepare.
     """
-    from fedbn.data.tables import read_schema, table_stem
-    from fedbn.whole_file import write_whole
     from simulations.commands.new_site import site_text
     from simulations.experiment import experiment_from
     from simulations.terminal import print_json

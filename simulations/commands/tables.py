@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbn.data.columns import column_names, require_some_has
+from fedbn.data.schema import union_schema
+from fedbn.data.spellings import require_one_spelling, require_shared_states
+from fedbn.data.tables import read_dataset, read_schema, write_schema
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.wording import count_of
 from simulations.options import Json, SchemaFile, TableFile, table_settings, with_settings
@@ -64,10 +68,6 @@ def schema(
     as_json: Json = False,
 ) -> None:
     """Draft what sites agree on: every column with all states, or with its cut points."""
-    from fedbn.data.columns import column_names, require_some_has
-    from fedbn.data.schema import union_schema
-    from fedbn.data.spellings import require_one_spelling, require_shared_states
-    from fedbn.data.tables import read_dataset, write_schema
     from fedbn.federation.site_file import SiteFile
     from simulations.commands.learn import with_cuts_of
     from simulations.terminal import print_json
@@ -107,7 +107,6 @@ def check(
 
     Exit status 1 if the site's policy lets nothing leave, or its table does not fit the schema.
     """
-    from fedbn.data.tables import read_schema
     from fedbn.federation.prepared_table import prepare
     from fedbn.federation.schema_text import schema_to_text
     from fedbn.federation.site_table import site_table

@@ -133,7 +133,6 @@ def flower_run(
     """
     from simulations.flower.folder_run import nodes_of, run_folder, settings_of
     from simulations.inputs import set_options
-    from simulations.progress import stages
     from simulations.terminal import print_json
 
     overrides = set_options(setting or [])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import fedbn
 from fedbn.errors import ConfigError
 from fedbn.wording import count_of
 from simulations.options import Json
@@ -118,7 +119,6 @@ def go_on_with(
 
 def status_of(folder: Folder, as_json: Json = False) -> None:
     """Show the state of a run: which reply each site owes, or where the results are."""
-    import fedbn
     from fedbn.federation.courier_run import read_run
 
     _show(read_run(folder, fedbn.__version__), folder, as_json=as_json)

@@ -13,6 +13,7 @@ import typer
 from fedbn.errors import ConfigError
 from fedbn.wording import count_of
 from simulations.options import Json, Minutes, RayAddress, with_quiet
+from simulations.progress import progress_bars
 
 if TYPE_CHECKING:
     from simulations.sweeps.slurm import Share
@@ -129,7 +130,6 @@ def _run(
     share: Share | None,
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows of all cases that there was time for, and how many were run for it."""
-    from simulations.progress import progress_bars
     from simulations.study import Study, show_on
     from simulations.sweeps.results import CASE, RunCase, tidy_rows, write_tables
 

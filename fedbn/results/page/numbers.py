@@ -13,6 +13,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import QueryError, ResultsError
+from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 from fedbn.results.placement import printable_name
 
 if TYPE_CHECKING:
@@ -84,8 +86,6 @@ def _of_network(network: Network | None, name: str) -> Row | None:
     """What the network says of a number without evidence; None if that takes too much memory."""
     from fedbn.inference.conditional import query_conditional
     from fedbn.inference.gaussian import query_gaussian
-    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
-    from fedbn.networks.network import BayesianNetwork
 
     if network is None or isinstance(network, BayesianNetwork) or name not in network.names:
         return None

@@ -8,14 +8,15 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning, QueryError
+from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork, Regressions
+from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.parameter_sources import not_given_in
 from fedbn.results.page.numbers import numbers_content, spreads_in
 from fedbn.results.placement import printable_name
 
 if TYPE_CHECKING:
     from fedbn.arrays import Floats
-    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork, Network
-    from fedbn.networks.network import BayesianNetwork
+    from fedbn.networks.conditional_gaussian import Network
 
 __all__ = ["ROWS", "parameters_of", "told_not_given", "told_numbers", "told_parameters"]
 
@@ -87,7 +88,6 @@ def _place_all(
 def _bif_of(network: Network | None) -> str | None:
     """None where there are no tables, or where they are too long for a page."""
     from fedbn.networks.bif import bif_text
-    from fedbn.networks.network import BayesianNetwork
 
     if not isinstance(network, BayesianNetwork):
         return None
@@ -101,9 +101,6 @@ def parameters_of(
     network: Network | None,
 ) -> list[dict[str, Any]] | None:
     """Per variable its parents and its table or equation; None where there are none."""
-    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
-    from fedbn.networks.network import BayesianNetwork
-
     if network is None:
         return None
     if isinstance(network, BayesianNetwork):
@@ -123,8 +120,6 @@ def parameters_of(
 
 def _of_both_kinds(network: ConditionalGaussianNetwork) -> list[dict[str, Any]]:
     """Tables of categories, and of numbers their equations by configuration."""
-    from fedbn.networks.conditional_gaussian import Regressions
-
     variables, found = network.schema.variables, []
     for node, own in enumerate(network.parameters):
         states = variables[node].states

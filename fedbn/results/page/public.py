@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from fedbn.results.page.states import BACKWARD, NONE, OPEN
+from fedbn.results.page.svg import codes_at
+from fedbn.results.page.tables import fraction
 from fedbn.results.rows import ConsensusRow
 from fedbn.results.written_rows import rows_text
 
@@ -90,10 +93,6 @@ def _without(reading: Mapping[str, Any], place: Mapping[int, int]) -> dict[str, 
 
 def _edges_of(content: Mapping[str, Any], kept: Sequence[int]) -> str:
     """consensus.csv without its rare edges; names are printable ones."""
-    from fedbn.results.page.states import BACKWARD, NONE, OPEN
-    from fedbn.results.page.svg import codes_at
-    from fedbn.results.page.tables import fraction
-
     codes, rows = codes_at(content, *content["chosen"]), []
     for k in kept:
         i, j, support, theta = content["pairs"][k][:4]

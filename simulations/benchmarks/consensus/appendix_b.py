@@ -21,6 +21,7 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import path_states
@@ -136,8 +137,6 @@ def medians(points: Sequence[Point]) -> list[dict[str, float]]:
 
 def draw(points: Sequence[Point], file: Path) -> None:
     """Median SMHD to the base over θ: a panel per n, a line per r; the quartiles in pale."""
-    from matplotlib.figure import Figure
-
     sizes = sorted({p.n for p in points})
     figure = Figure(figsize=(3.2 * len(sizes), 3.4), layout="constrained")
     panels = figure.subplots(1, len(sizes), squeeze=False)[0]

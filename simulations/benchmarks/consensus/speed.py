@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
@@ -85,8 +86,6 @@ def growth(found: Sequence[Row], of: str) -> float | None:
 
 def draw_growth(found: Sequence[Row], file: Path) -> None:
     """Median path seconds over r, one line per n, both axes logarithmic."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     for n in sorted({row.n for row in found}):

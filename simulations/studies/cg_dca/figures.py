@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
 from simulations.studies.cg_dca.selection import best_known, gap, groups, mean, whole_networks
 from simulations.study import Row
 
@@ -22,8 +25,6 @@ LEARNERS = {"ges": ("#E69F00", "s"), "cg-dca": ("#0072B2", "o"), "optimal": ("#2
 
 def write_figures(rows: Sequence[Row], folder: Path) -> list[str]:
     """PNG files in the folder, for the parts that have rows; their names."""
-    import matplotlib as mpl
-
     mpl.use("Agg")
     names = []
     for key in ("d", "n"):
@@ -36,8 +37,6 @@ def write_figures(rows: Sequence[Row], folder: Path) -> list[str]:
 
 def _gap_and_time(rows: Sequence[Row], key: str, folder: Path) -> str:
     """Mean gap to the optimum and mean CPU seconds against d or n, N = 5,000."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(8, 3), layout="constrained")
     left, right = figure.subplots(1, 2)
     other = "n" if key == "d" else "d"
@@ -72,8 +71,6 @@ def _gap_and_time(rows: Sequence[Row], key: str, folder: Path) -> str:
 
 def _consensus(rows: Sequence[Row], folder: Path) -> str:
     """Each network's consensus SMHD against the clients' mean distance from the best score."""
-    from matplotlib.figure import Figure
-
     by = whole_networks(rows)
     densities = sorted({d for _, d, _ in by})
     figure = Figure(figsize=(4 * len(densities), 3), layout="constrained")

@@ -54,8 +54,6 @@ def run_peer(
 
 def _time(task: tuple[str, Dataset]) -> tuple[NDArray[np.bool_], float]:
     """The structure and the CPU seconds that it took, without those of the import."""
-    import scipy.stats  # noqa: F401
-
     name, dataset = task
     began = time.process_time()
     adjacency = PEERS[name](dataset)

@@ -14,10 +14,10 @@ import typer
 from fedbn.errors import FedbnWarning
 from simulations.options import Minutes, Quiet, RayAddress, require_known
 from simulations.progress import progress_bars, say_start, stages
+from simulations.study import Study, end_line, show_on
 
 if TYPE_CHECKING:
     from simulations.studies.cg_dca.cases import Settings
-    from simulations.study import Study
 
 PARTS = ("gaussian.test", "gaussian", "discrete", "federated")
 
@@ -57,7 +57,6 @@ def reproduce_cg_dca(
     began = time.monotonic()
     say_start("starting: loading the study", not quiet)
     from simulations.studies.cg_dca.cases import METHODS, settings
-    from simulations.study import Study, end_line, show_on
 
     run = settings(smoke)
     require_known("--part", part, PARTS)

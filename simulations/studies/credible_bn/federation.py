@@ -25,6 +25,7 @@ from fedbn.graphs.distances import smhd
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
+from fedbn.scores import dag_score
 
 __all__ = ["METHODS", "federation_cases", "run_federation"]
 
@@ -84,8 +85,6 @@ def run_federation(study: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bic(table: Dataset, dag: DAG) -> float:
-    from fedbn.scores import dag_score
-
     return dag_score(dag, table, "bic")
 
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from scipy.stats import beta
 
 from simulations.study import Row
 from simulations.study_report import Section
@@ -79,8 +80,6 @@ def _false_alarms(rows: Sequence[Row]) -> Section:
 
 def _bounds(rows: Sequence[Row]) -> str:
     """The exact upper bounds of the rates of false alarms, in per cent (Clopper and Pearson)."""
-    from scipy.stats import beta
-
     found = []
     for way in ("auto", "untold"):
         alarms = sum(row[f"{way}_groups"] > 1 for row in rows)

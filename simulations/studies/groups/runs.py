@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.vq import kmeans2
 
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
@@ -138,8 +139,6 @@ def _mean(values: Sequence[int]) -> float:
 
 def _k_means(flat: NDArray[np.float64], count: int, rng: np.random.Generator) -> tuple[int, ...]:
     """The best of some runs of Lloyd's algorithm, by scipy."""
-    from scipy.cluster.vq import kmeans2
-
     best, least = np.zeros(len(flat), np.int64), np.inf
     for _ in range(RESTARTS):
         centres, labels = kmeans2(flat, count, minit="++", rng=rng)

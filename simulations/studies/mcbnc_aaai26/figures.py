@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import matplotlib as mpl
+
 from simulations.studies.mcbnc_aaai26.panels import (
     COLOURS,
     GOLD,
@@ -34,8 +36,6 @@ def write_figures(
     rows: Sequence[Row], order: Sequence[str], folder: Path, reading: str
 ) -> list[str]:
     """PNG files in the folder for what there are rows of; their names, in the paper's order."""
-    import matplotlib as mpl
-
     mpl.use("Agg")
     cells = cells_of(rows, order)
     main = [cell for cell in cells if cell.network in main_networks(order)]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from simulations.studies.mcbnc_aaai26.selection import Curve
 
@@ -27,8 +28,6 @@ LABELS = {
 
 def panels(count: int, width: float = 3.0, columns: int = COLUMNS) -> tuple[Any, list[Any]]:
     """A figure of so many panels; those of the last row that are not needed are off."""
-    from matplotlib.figure import Figure
-
     across = min(columns, count)
     down = math.ceil(count / across)
     figure = Figure(figsize=(width * across, 2.5 * down), layout="constrained")

@@ -13,9 +13,10 @@ import typer
 
 from simulations.options import Minutes, NetworkDir, Quiet, RayAddress, require_known
 from simulations.progress import progress_bars, say_start, stages
+from simulations.study import Study, end_line, show_on
 
 if TYPE_CHECKING:
-    from simulations.study import Row, Study
+    from simulations.study import Row
 
 ROWS = "rows.jsonl"
 PARTS = (
@@ -56,7 +57,6 @@ def reproduce_mcbnc(
     began = time.monotonic()
     say_start("starting: loading the study", not quiet)
     from simulations.studies.mcbnc_aaai26.cases import cases, settings
-    from simulations.study import end_line
 
     run = settings(smoke)
     require_known("--part", part, PARTS)
@@ -98,7 +98,6 @@ def collect_rows(
     """Run what is missing: the inputs, then the cases that have all of theirs."""
     from simulations.studies.mcbnc_aaai26.cases import cost, inputs_of, run_case
     from simulations.studies.mcbnc_aaai26.inputs import FILE
-    from simulations.study import Study, show_on
 
     studies: list[Study] = []
     end = None if minutes is None else time.monotonic() + 60.0 * minutes
@@ -134,7 +133,6 @@ def _write_report(out: Path, wanted: list[dict[str, Any]]) -> Path:
     from simulations.studies.mcbnc_aaai26.figures import write_figures
     from simulations.studies.mcbnc_aaai26.report import curves, golden, sections
     from simulations.studies.mcbnc_aaai26.selection import cells_of, latest
-    from simulations.study import Study
     from simulations.study_report import write_study_report
 
     rows = [row for row in latest(Study(out, ROWS).rows) if not is_cut_short(row)]

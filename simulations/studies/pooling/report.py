@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import t
 
 from simulations.studies.pooling.criteria import criteria_section
+from simulations.studies.pooling.figures import draw_alike, draw_differing
 from simulations.studies.pooling.shares import MIN_DISTANCE, groups, way_share
 from simulations.studies.pooling.untuned import untuned_sections
 from simulations.study import Row
@@ -22,8 +24,6 @@ FIXED = ("k_1", "k_1.5", "k_2", "k_2.5", "k_3")
 
 def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
     """The sections of one part of the study."""
-    from simulations.studies.pooling.figures import draw_alike, draw_differing
-
     if part == "alike":
         figure = draw_alike(rows, folder)
         return [
@@ -51,8 +51,6 @@ def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
 
 
 def _with_interval(values: Sequence[float]) -> str:
-    from scipy.stats import t
-
     mean, number = float(np.mean(values)), len(values)
     if number < 2:
         return f"{mean:.1f}"

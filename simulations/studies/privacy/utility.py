@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.attacks.single_sites import unique_votes
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import select_among
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd
 from fedbn.networks.catalog import load_network
+from simulations.benchmarks.secure_sums import compare
 from simulations.studies.privacy.cases import learn_site, site_seed
 
 __all__ = ["run_sums", "run_utility", "skeleton_f1", "tables"]
@@ -49,8 +51,6 @@ def run_utility(case: Mapping[str, Any]) -> dict[str, Any]:
 
 def run_sums(case: Mapping[str, Any]) -> dict[str, Any]:
     """Rounds and bytes of secure sums, and whether the result is that of the open run."""
-    from simulations.benchmarks.secure_sums import compare
-
     _, sites = tables(case["network"], case["rows"], case["sites"], 1)
     dags = [learn_site(table, "ges", None, 0.0, 0) for table in sites]
     found = compare(dags, case["look_ahead"], "mean")
@@ -66,8 +66,6 @@ def run_sums(case: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pointing(dags: Sequence[DAG]) -> dict[str, int]:
     """Moral edges whose votes point at one site."""
-    from fedbn.attacks.single_sites import unique_votes
-
     votes = unique_votes(dags)
     return {
         "moral_edges": votes.one.of,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.stats import t
 
 from simulations.studies.real_tables.runs import CUTTINGS, ROW_WEIGHTS
 from simulations.study import Row
@@ -40,8 +41,6 @@ def best_cutting(rows: Sequence[Row], row_weights: Sequence[float]) -> tuple[str
 
 def mean_and_interval(values: Sequence[float]) -> str:
     """The mean and, of two values or more, the half width of its 95 % interval by Student's t."""
-    from scipy.stats import t
-
     number = len(values)
     if number < 2:
         return f"{np.mean(values):.1f}"

@@ -23,6 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fedbn._core.search import ClassSearch, Kind, Outcome
 from fedbn.fusion.union import fuse
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
@@ -72,8 +73,6 @@ def fed_ges(
 
 def constrained_ges(score: TabulatedScore, start: DAG, edges: int) -> tuple[DAG, float]:
     """GES from a DAG with at most `edges` Inserts, then every Delete that gains; and its score."""
-    from fedbn._core.search import ClassSearch, Kind, Outcome
-
     search = ClassSearch(score.core, pack(start.reorder(score.names).adjacency.T))
     while search.steps[0] < edges and search.climb([Kind.insert], 0) != Outcome.done:
         pass  # a budget of 0 pauses after one Insert at the latest

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
 
 from fedbn.arrays import Floats, Ints
 
@@ -85,9 +87,6 @@ def fit_sureness(
     seen : of every federation its pairs, sites, variables, and float64 [P], 1 where the pair is an
         edge. A federation counts by the square root of its pairs.
     """
-    from scipy.optimize import minimize
-    from scipy.special import expit
-
     design = np.concatenate([_features(pairs, n, v) for pairs, n, v, _ in seen])
     edges = np.concatenate([true for *_, true in seen])
     weight = np.concatenate([np.full(len(true), max(len(true), 1) ** -0.5) for *_, true in seen])
