@@ -22,7 +22,7 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     if part == "alike":
         return [_false_alarms(rows)]
     if part == "several":
-        return [_several(rows)]
+        return [_several_together(rows), _several(rows)]
     title = "Groups found" if part == "groups" else "Every site of its own population"
     by_cell = [_indices(title, rows), _distances(rows)]
     if part == "different":
@@ -87,11 +87,27 @@ def _bounds(rows: Sequence[Row]) -> str:
     return ", ".join(found)
 
 
+SENT = ("single", "redrawn", "redrawn_untold")
+
+
+def _several_together(rows: Sequence[Row]) -> Section:
+    """The networks of each number of edges and of rows together."""
+    table = []
+    for edges in sorted({row["edges"] for row in rows}):
+        for count in sorted({row["rows"] for row in rows}):
+            own = [row for row in rows if (row["edges"], row["rows"]) == (edges, count)]
+            if own:
+                ways = (f"{_alarms(own, way)}, {_mean(own, f'{way}_ari'):.2f}" for way in SENT)
+                table.append([edges, count, *ways])
+    text = "Cases that were split, and the mean adjusted Rand index, over all networks."
+    header = ("edges moved", "rows", *SENT)
+    return Section("Several structures, all networks", text, header, table)
+
+
 def _several(rows: Sequence[Row]) -> Section:
-    ways = ("single", "redrawn", "redrawn_untold")
     table = [
         [*cell, len(own), *(
-            f"{_alarms(own, way)}, {_mean(own, f'{way}_ari'):.2f}" for way in ways
+            f"{_alarms(own, way)}, {_mean(own, f'{way}_ari'):.2f}" for way in SENT
         )]
         for cell, own in _cells(rows)
     ]  # fmt: skip
@@ -100,7 +116,7 @@ def _several(rows: Sequence[Row]) -> Section:
         "single: every site sends one structure; redrawn: those of bootstrap samples, of which "
         "the test redraws; redrawn_untold: likewise, rows not told."
     )
-    return Section("Several structures of every site", text, (*CELL, *ways), table)
+    return Section("Several structures of every site", text, (*CELL, *SENT), table)
 
 
 def _alarms(rows: Sequence[Row], way: str) -> str:
