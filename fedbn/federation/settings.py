@@ -544,7 +544,7 @@ class Experiment(Settings):
             f"several row weights and choose = {self.consensus.choose}": (
                 len(self.learner.ladder) > 1 and self.consensus.choose != "smhd"
             ),
-            f"aggregation = {self.consensus.aggregation} and parameters = federated": (
+            f"aggregation = {self.consensus.aggregation} and parameters = federated (set none)": (
                 self.consensus.aggregation != "open" and self.rounds.parameters == "federated"
             ),
         }
