@@ -153,6 +153,7 @@ def secure_federation(
     settings, schema = run.consensus, shaken.state.schema
     require_countable(schema, run)
     answered = answered_columns(columns_here(shaken), schema, run)
+    _warn_of_silent(columns_here(shaken), answered, settings.min_alike)
     cohort = Cohort(shaken.sites, settings.sum_retries)
     began = time.process_time()
     name = name or secrets.token_hex(16)
@@ -240,6 +241,24 @@ def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) 
 def columns_here(shaken: Handshake) -> dict[str, tuple[str, ...]]:
     """Client -> its columns, of the clients of this cohort."""
     return {name: shaken.columns[name] for name in shaken.sites.clients.values()}
+
+
+def _warn_of_silent(
+    columns: Mapping[str, tuple[str, ...]], answered: Mapping[str, tuple[int, ...]], least: int
+) -> None:
+    """Say which sites answer for fewer columns than they have, and for how many."""
+    fewer = [
+        f"{name} ({len(own)} of {len(columns[name])})"
+        for name, own in answered.items()
+        if len(own) < len(columns[name])
+    ]
+    if fewer:
+        LOG.warning(
+            "fewer than %d sites have the same columns as these, which answer for those alone that "
+            "all of their block have: %s",
+            least,
+            list_some(sorted(fewer), 8, quoted=False),
+        )
 
 
 def _by_member(

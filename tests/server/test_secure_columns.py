@@ -71,9 +71,12 @@ def test_blocks_of_alike_sites_get_the_consensus_of_the_open_run(tmp_path: Path)
     assert voted.consensus.lower_bound == opened.consensus.lower_bound
 
 
-def test_a_site_with_a_column_more_answers_for_those_of_its_block(tmp_path: Path) -> None:
+def test_a_site_with_a_column_more_answers_for_those_of_its_block(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     paths = tables(tmp_path, COLUMNS)
     summed = simulated(paths, aggregation="secure-sums")
+    assert "all of their block have: client 6 (5 of 6)" in caplog.text
     assert summed.answered[-1] == RADIOLOGY
     with pytest.raises(QuorumError, match="min-cohort"):
         simulated(paths, aggregation="secure-sums", **{"min-alike": 1})  # the last stays alone
