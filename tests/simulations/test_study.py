@@ -133,7 +133,7 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "study").write_text("")
-    with pytest.raises(ResultsError, match="writable"):
+    with pytest.raises(ResultsError, match="must be a folder: .* is a file"):
         Study(tmp_path / "study")
 
 
