@@ -3,6 +3,9 @@
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled algorithms of fedbn.";
+#ifdef NDEBUG
+    nb::set_leak_warnings(false);  // a thread that still runs when Python ends keeps its arguments: no fault of the user
+#endif
     nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
         try {
             std::rethrow_exception(thrown);
