@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -206,16 +207,19 @@ def require_cohort(
 
     Raises
     ------
-    PolicyError : "min-cohort", "cohort" (somebody is missing, unknown or not signed) or
-        "cohort-changed": an earlier cohort differs by fewer than `min_cohort` members, but not by
-        none, so that the difference of two sums is the sum over those few.
+    PolicyError : "min-cohort", "cohort" (somebody is missing, unknown, not signed or in the roster
+        twice) or "cohort-changed": an earlier cohort differs by fewer than `min_cohort` members,
+        but not by none, so that the difference of two sums is the sum over those few.
     """
+    often = Counter(member.name for member in terms.members)
+    twice = sorted(name for name, count in often.items() if count > 1)
+    if twice:
+        raise PolicyError("cohort", f"{twice[0]!r:.60} is in the roster more than once")
     names = [member.name for member in terms.block_of(own_key)]
-    if len(set(names)) < max(len(names), min_cohort):
+    if len(names) < min_cohort:
         alike = " with these columns" if terms.columns else ""
         raise PolicyError(
-            "min-cohort",
-            f"{count_of(len(set(names)), 'site')}{alike}, at least {min_cohort} wanted",
+            "min-cohort", f"{count_of(len(names), 'site')}{alike}, at least {min_cohort} wanted"
         )
     if peers is not None:
         _require_peers(terms, own_key, peers)
@@ -229,10 +233,10 @@ def require_cohort(
 
 
 def _require_peers(terms: Terms, own_key: bytes, peers: Mapping[str, str]) -> None:
-    others = {m.name: m for m in terms.members if bytes.fromhex(m.public) != own_key}
-    different = sorted(set(others) ^ set(peers))
+    others = [m for m in terms.members if bytes.fromhex(m.public) != own_key]
+    different = sorted({member.name for member in others} ^ set(peers))
     if different:
         raise PolicyError("cohort", f"{different[0]!r} is not both in the roster and a peer")
-    for name, member in others.items():
-        if not identity_of(member, terms.run, identity_key(peers[name])):
-            raise PolicyError("cohort", f"the key of {name!r} is not signed by that peer")
+    for member in others:
+        if not identity_of(member, terms.run, identity_key(peers[member.name])):
+            raise PolicyError("cohort", f"the key of {member.name!r} is not signed by that peer")

@@ -22,14 +22,16 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.secure.answers import answer
 from fedbn.secure.columns import Columns, blocks_of
+from fedbn.secure.masks import Key
 from fedbn.secure.path import secure_path, secure_votes
 from fedbn.secure.selection import secure_consensus
-from fedbn.secure.session import Member, Terms, require_cohort
+from fedbn.secure.session import Member, Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join
 from simulations.benchmarks.secure_sums import masked_run
 from tests.naive_variables import given as as_dags
 from tests.naive_variables import judges, names_of, random_sites
 from tests.secure.test_secure_path import require_equal_choice
+from tests.secure.test_site import identity
 
 NAMES = names_of(5)
 
@@ -201,6 +203,44 @@ def test_the_company_of_a_site_are_those_with_its_columns() -> None:
         require_cohort(terms, own, min_cohort=2, peers=None, earlier=before)
     whole = [frozenset(f"site {i}" for i in range(4))]
     require_cohort(terms, own, min_cohort=2, peers=None, earlier=whole)
+
+
+def test_no_name_is_twice_in_a_roster_whatever_the_columns() -> None:
+    """Else a server gives one site two invented peers with the names of real ones, whose keys come
+    first and which alone have its columns, and hears the site by itself."""
+    peers = {name: identity(i) for i, name in enumerate("ABCDEF")}
+    keys = {name: Key(bytes([i + 1]) * 32) for i, name in enumerate(peers)}
+    signed = {
+        name: Member(
+            name, key.public.hex(), signed_key(peers[name][0], "1", name, key.public).hex()
+        )
+        for name, key in keys.items()
+    }
+    others = {name: public for name, (_, public) in peers.items() if name != "A"}
+
+    def accepts(told: dict[Member, tuple[int, ...]], known: dict[str, str] | None) -> None:
+        members = sorted(told, key=lambda member: (member.name, member.public))
+        plain = replace(terms_of(sites_of(HAVE), []), members=tuple(members))
+        terms = replace(plain, columns=tuple(told[member] for member in members))
+        terms = Terms.from_text(terms.to_text())
+        require_cohort(terms, keys["A"].public, min_cohort=3, peers=known)
+
+    def columns(member: Member) -> tuple[int, ...]:
+        return (0, 1) if member.name in "ABC" else (1, 2)
+
+    accepts({member: columns(member) for member in signed.values()}, others)
+    invented = [
+        replace(signed[name], public=f"{number:064x}", signature="")
+        for number, name in enumerate("BC")
+    ]
+    isolated = dict.fromkeys(signed.values(), (1, 2))
+    isolated |= dict.fromkeys([signed["A"], *invented], (0, 1))
+    for known in (others, None):
+        with pytest.raises(PolicyError, match="'B' is in the roster more than once"):
+            accepts(isolated, known)
+    replaced = {m: (0, 1) for name, m in signed.items() if name not in "BC"}
+    with pytest.raises(PolicyError, match="the key of 'B' is not signed"):
+        accepts(replaced | dict.fromkeys(invented, (0, 1)), others)
 
 
 def test_columns_of_the_terms_are_sorted_and_of_all_members() -> None:
