@@ -76,6 +76,8 @@ def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cut
     wanted = wanted_intervals(*asked)
     for remark in uncut_remarks(*asked):
         LOG.warning("%s", remark)
+    if not wanted:
+        return {}
     if run.consensus.aggregation == "open":
         having = [name for name, own in kinds.items() if not wanted.keys().isdisjoint(own)]
         state = _select(sites.only(having), kinds, Selection(wanted), limits)
@@ -90,8 +92,8 @@ def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cut
 def _select(
     sites: Sites, kinds: Mapping[str, Container[str]], begin: Selection, limits: Limits
 ) -> Selection:
-    """All rounds, begun anew with fewer sites whenever one of them drops out. A site is asked for
-    the columns alone that it has, by `kinds`."""
+    """All rounds, begun anew with fewer sites whenever one of them drops out, for the columns that
+    the others have. A site is asked for the columns alone that it has, by `kinds`."""
     state, before, weights = begin, dict[str, Histogram](), list[dict[str, int]]()
     rounds: list[Mapping[str, Histogram]] = []
     while not state.done:
@@ -105,9 +107,22 @@ def _select(
             state, before = state.after(total_of(found, weights)), answers
             rounds.append(answers)
         else:
-            sites, state, before, rounds = sites.only(answers), begin, {}, []
+            sites, before, rounds = sites.only(answers), {}, []
+            state = begin = _of_columns_at(begin, [kinds[name] for name in answers])
     _warn_of_scales(rounds)
     return state
+
+
+def _of_columns_at(begin: Selection, kinds: Sequence[Container[str]]) -> Selection:
+    """The same of the columns that one of these sites has; the others are logged."""
+    wanted = {
+        name: intervals
+        for name, intervals in begin.wanted.items()
+        if any(name in own for own in kinds)
+    }
+    for name in sorted(begin.wanted.keys() - wanted.keys()):
+        LOG.warning("column %.60r is not cut: every site that has it dropped out", name)
+    return Selection(wanted)
 
 
 def _warn_of_scales(rounds: Sequence[Mapping[str, Histogram]]) -> None:

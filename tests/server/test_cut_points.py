@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,21 @@ def test_a_site_that_falls_silent_is_named(
     assert f"no histogram: node {LIAR}: no reply" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        PLAN.change(discretise=("3",), cuts=("age=40,60",)),
+        PLAN.change(discretise=("3",), cuts=("age=40,60",), variables="union"),
+    ],
+)
+def test_where_all_cuts_are_given_there_is_nothing_to_find(
+    plan: Experiment, tmp_path: Path
+) -> None:
+    """Nor where no column holds numbers; that ended the run, as nobody had to be asked."""
+    with grid_of(tmp_path, None) as grid:
+        assert find_cuts(grid, grid.get_node_ids(), server_run(plan)) == {}
+
+
 def test_nobody_is_left(tmp_path: Path) -> None:
     def lie(node: int, reply: Message) -> Message:
         reply.content["histogram"] = ConfigRecord({"text": "{"})
@@ -189,6 +205,27 @@ def test_a_column_is_cut_over_the_sites_that_have_it(tmp_path: Path) -> None:
         find_cuts(grid, [2, 3, 4], server_run(plan.change(discretise=("weight:3",))))
     named = find_cuts(grid, [2, 3, 4], server_run(plan.change(discretise=("height:3",))))
     assert named == {"height": cuts["height"]}
+
+
+def test_a_column_is_not_cut_where_all_sites_that_have_it_drop_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The others have their cuts all the same."""
+    made, asked = tables_with_different_columns(tmp_path), Counter[int]()
+    plan = Experiment.of(discretise=("3",), variables="union")
+
+    def fall_silent(node: int, reply: Message) -> Message | None:
+        asked[node] += 1
+        return None if node != 2 and asked[node] > 2 else reply
+
+    nodes = [
+        {"data-path": str(tmp_path / f"{name}.csv"), "policy": str(tmp_path / f"{name}.toml")}
+        for name in made
+    ]
+    with InProcessGrid(to_run_config(plan), nodes, fault=fall_silent) as grid:
+        cuts = find_cuts(grid, [2, 3, 4], server_run(plan))
+    assert cuts == {"age": cuts_of({"s0": made["s0"]}, "age")}
+    assert "column 'height' is not cut: every site that has it dropped out" in caplog.text
 
 
 @pytest.mark.filterwarnings("default::fedbn.errors.FedbnWarning")
