@@ -68,7 +68,14 @@ def draw_missing() -> None:
     n, rows = 10, 10**6
     codes = np.zeros((n, rows), dtype=np.uint16)
     gone = np.ones((n, rows), dtype=bool)
-    scores.draw_missing(codes, gone, [2] * n, [[] for _ in range(n)], 1.0, 1000, 1)
+    scores.draw_missing(codes, gone, [2] * n, [[] for _ in range(n)], 1.0, 1000, 1000, 1)
+
+
+def draw_missing_mixed() -> None:
+    n, rows = 10, 10**6
+    table = np.random.default_rng(0).normal(size=(n, rows))
+    gone = np.ones((n, rows), dtype=bool)
+    scores.draw_missing_mixed(table, gone, [0] * n, [[] for _ in range(n)], 1000, 1000, 1)
 
 
 def median() -> None:
@@ -124,6 +131,7 @@ LONG: dict[str, Callable[[], None]] = {
     "search.Boss.improve": boss,
     "search.look_around": look_around,
     "scores.draw_missing": draw_missing,
+    "scores.draw_missing_mixed": draw_missing_mixed,
     "fusion.descend_to_median": median,
     "consensus.refusion_states": refusion,
     "families.are_undominated": undominated,

@@ -220,7 +220,7 @@ def test_an_interrupted_simulation_goes_on(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("fedbn.results.report.write_results", full)
+        patched.setattr("simulations.commands.simulate.write_results", full)
         with pytest.raises(OSError, match="No space"):
             fedbn(*options, "--rounds", 2, *HERE, "--out", "parts")
     assert (tmp_path / "parts.checkpoint.json").is_file()
