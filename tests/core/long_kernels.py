@@ -154,8 +154,10 @@ def count(kernel: Callable[[], None]) -> str:
     ended = threading.Event()
 
     def run() -> None:
-        kernel()
-        ended.set()
+        try:
+            kernel()
+        finally:
+            ended.set()
 
     threading.Thread(target=run, daemon=True).start()
     for _ in range(COUNTS):
