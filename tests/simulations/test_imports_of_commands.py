@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ HEAVY = {
     "ray",
     "scipy",
 }
-FUSION = {"fedbn.consensus.mcbnc", "fedbn.federation.fusions", "fedbn.fusion.imap"}
+FUSION = {"fedbn.consensus.mcbnc", "fedbn.federation.fusions", "fedbn.fusion.minimal_imap"}
 SUMS = {"fedbn.secure.requests", "fedbn.secure.path"}
 SHOWN = {"rich"}
 LEARNING = {"fedbn._core", "fedbn.search.ges", "pyarrow"}
@@ -52,6 +53,11 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = tmp_path_factory.mktemp("table") / "table.csv"
     table.write_text("a,b\n" + "0,0\n1,1\n" * 20)
     return table
+
+
+def test_the_modules_of_ours_that_are_not_to_be_loaded_exist() -> None:
+    names = HEAVY | FUSION | SUMS | LEARNING
+    assert all(find_spec(name) for name in names if name.startswith("fedbn"))
 
 
 def test_learn_loads_no_library_that_it_has_no_use_for(table: Path) -> None:
