@@ -4,8 +4,10 @@
 #include <unordered_map>
 
 #include "arguments.hpp"
+#include "fusion/minimal_imap.hpp"
+#include "fusion/order_heuristic.hpp"
+#include "fusion/union.hpp"
 #include "interrupt.hpp"
-#include "fusion/fusion.hpp"
 
 namespace fedbn {
 

@@ -1,8 +1,10 @@
 // fedbn._core.fusion: what Python calls.
 #include "border.hpp"
-#include "fusion/fusion.hpp"
 #include "fusion/median.hpp"
+#include "fusion/minimal_imap.hpp"
+#include "fusion/order_heuristic.hpp"
 #include "fusion/precedence.hpp"
+#include "fusion/union.hpp"
 
 namespace fedbn::bindings {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fusion/fusion.hpp"
+#include "fusion/sink_removals.hpp"
 
 namespace fedbn {
 

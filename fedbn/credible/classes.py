@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn._core.credible import class_keys
+from fedbn.credible.class_size import class_size
 from fedbn.credible.depth_first import Listed
 from fedbn.credible.diagram import Barred, Diagram
 from fedbn.credible.enumerate import CredibleSet, combine, cumulative_weight, ordered_sums
 from fedbn.credible.filter import Component
 from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.credible.profiles import Profile
-from fedbn.credible.sizes import class_size
 from fedbn.graphs.dag import DAG
 from fedbn.search.families.families import Families
 

@@ -11,6 +11,7 @@ from fedbn.credible import classes as credible_classes
 from fedbn.credible import enumerate as credible_enumerate
 from fedbn.credible import filter as credible_filter
 from fedbn.credible.averaging import ancestor_posteriors, class_edge_posteriors, posterior
+from fedbn.credible.class_size import class_size
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import credible_set
 from fedbn.credible.limits import DiagramLimit, Limits
@@ -23,7 +24,6 @@ from fedbn.credible.pruning import (
     write_scores,
 )
 from fedbn.credible.sampling import sample_dags
-from fedbn.credible.sizes import class_size
 from fedbn.credible.superstructure import superstructure_candidates
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.pdag import dag_to_cpdag

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.minimal_imap import minimal_imap
-from fedbn.fusion.order import heuristic_order
+from fedbn.fusion.order_heuristic import heuristic_order
 from fedbn.fusion.union import fuse
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG

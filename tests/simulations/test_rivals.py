@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedbn.fusion.minimal_imap import minimal_imap
-from fedbn.fusion.order import heuristic_order
+from fedbn.fusion.order_heuristic import heuristic_order
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.networks.catalog import load_network

@@ -1,4 +1,4 @@
-// Fusion: an order for several DAGs, and their minimal directed I-maps under it.
+// The order under which several DAGs are fused.
 #pragma once
 
 #include <memory>
@@ -33,25 +33,5 @@ private:
     int empty_;
     std::vector<int> order_;
 };
-
-/// The minimal directed I-map of a DAG under one order after another. The parents of a node follow from
-/// the set of its predecessors, so they are kept where that set is the same.
-class MinimalImap {
-public:
-    explicit MinimalImap(const Dag& dag);
-    /// Parents under `order`.
-    const NodeSets& under(const Dag& dag, std::span<const int> order);
-
-private:
-    void find_parents(const Dag& dag, int v, const NodeSet& before, const NodeSet& inside);
-
-    NodeSets ancestors_, before_, parents_;  // before_[v] has v itself where the parents of v are not known
-};
-
-/// Arcs that at least `quorum` of the inputs have; members: how many inputs each map stands for. Where
-/// inputs observe different nodes (null: all of them), and fewer than `quorum` observe both ends of an arc,
-/// all of these must have it.
-NodeSets arcs_of_quorum(std::span<const NodeSets* const> maps, std::span<const std::int64_t> members, std::int64_t quorum,
-                        const NodeSets* observed);
 
 }  // namespace fedbn
