@@ -1,4 +1,4 @@
-"""A real Flower run and the in-process grid give the same bytes, ."""
+"""A real Flower run and the in-process grid give the same bytes."""
 
 from __future__ import annotations
 

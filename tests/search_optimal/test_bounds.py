@@ -44,7 +44,7 @@ def check(score: TabulatedScore, method: str, result: OptimalResult, best: float
 def test_every_method_against_all_dags(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "QUICK_NODES", 2)
     rng = np.random.default_rng(SCORES.index(name))
-    for case in range(90):
+    for case in range(60):
         score = random_score(name, rng, 2 + case % 4)
         best = best_of_all(score)
         for method in methods(name):
