@@ -525,6 +525,7 @@ class Experiment(Settings):
             )
         if self.consensus.aggregation != "open":
             self._require_summable()
+        self._require_redrawn()
         if self.consensus.variables == "union":
             self._require_union()
         elif self.data.missing_variables:
@@ -534,6 +535,16 @@ class Experiment(Settings):
         told = self.learner.knowledge
         known = read_knowledge(told) if told is not None and is_text(told) else None
         object.__setattr__(self, "consensus", replace(self.consensus, known=known))
+
+    def _require_redrawn(self) -> None:
+        """Raise ConfigError for groups tested against what missing cells alone change."""
+        imputations = self.learner.imputations
+        if self.consensus.groups == "auto" and imputations > 1 and not self.learner.redraws:
+            raise ConfigError(
+                "groups = auto asks whether sites differ by more than chance, but structures of "
+                f"several imputations (here {imputations}) differ by their missing cells alone: "
+                "set imputations = 1, give the number of groups, or take the learner bootstrap"
+            )
 
     def _require_union(self) -> None:
         """Raise ConfigError for what is not defined where sites have different columns."""

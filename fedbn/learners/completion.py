@@ -26,9 +26,12 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 from fedbn.wording import list_some
 
-__all__ = ["complete", "missingness_remarks"]
+__all__ = ["SEARCHES", "complete", "missingness_remarks"]
 
 ROUNDS = 3
+SEARCHES = ROUNDS + 1
+"""Searches for each completed table: one in each round, and the caller's."""
+
 OF_CATEGORIES, OF_NUMBERS = (2, 2), (4, 1)
 """Fits in a round, and sweeps after each. On random networks with 5 and 15 % of the cells missing,
 more of either, or more rounds, were no nearer."""

@@ -66,7 +66,8 @@ def learn(
     dataset : the table; its kind must suit the score. Missing cells are filled first
         (`fedbn.learners.completion`), as often as the settings have `imputations`: of several
         tables completed so, all have the same weight, and nothing is proven of a score.
-    settings : which learner, which score, which limits.
+    settings : which learner, which score, which limits; all searches of a table with missing cells
+        share the limits of time and memory.
     rng : for learners that are random.
     start : where the search starts, over the same names; None for the empty graph.
 
@@ -75,13 +76,28 @@ def learn(
     ConfigError : the learner or the score is unknown, or does not suit the kind of data; or the
         learner has no use for a setting that is given.
     """
-    learner = learner_for(settings)
+    learner, each = learner_for(settings), _of_each_search(settings, dataset)
 
     def run() -> Found:
-        tables = _without_gaps(dataset, settings, rng, start)
-        return _of_all([learner.run(table, settings, rng, start) for table in tables], settings)
+        tables = _without_gaps(dataset, each, rng, start)
+        return _of_all([learner.run(table, each, rng, start) for table in tables], settings)
 
     return _measure(run)
+
+
+def _of_each_search(settings: LearnerSettings, dataset: Dataset) -> LearnerSettings:
+    """The settings of one search: all searches of a table with missing cells share the time limit,
+    and its completed tables, whose scores are kept together, the memory."""
+    if dataset.gone is None:
+        return settings
+    from fedbn.learners.completion import SEARCHES
+
+    limit, tables = settings.seconds, settings.imputations
+    return replace(
+        settings,
+        seconds=None if limit is None else limit / (SEARCHES * tables),
+        memory_mb=max(1.0, settings.memory_mb / tables),
+    )
 
 
 def _of_all(found: Sequence[Found], settings: LearnerSettings) -> Found:
@@ -135,7 +151,8 @@ def learn_ladder(
     the table through its score alone, what one search counts the next ones know. Raises what
     `learn` raises.
     """
-    rungs = [replace(settings, row_weight=k) for k in settings.ladder]
+    each = _of_each_search(settings, dataset)
+    rungs = [replace(each, row_weight=k) for k in settings.ladder]
     tables = _without_gaps(dataset, rungs[0], rng, start)
     learner = learner_for(settings)
     search = learner.search
@@ -146,7 +163,7 @@ def learn_ladder(
         if search is None:
             return _of_all([learner.run(table, rung, rng, start) for table in tables], rung)
         if not scores:
-            scores.extend(scores_of(table, settings) for table in tables)
+            scores.extend(scores_of(table, each) for table in tables)
         return _of_all([search(of[place], rung, rng, start) for of in scores], rung)
 
     return tuple(_measure(partial(climb, place)) for place in range(len(rungs)))

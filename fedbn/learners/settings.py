@@ -12,6 +12,7 @@ from fedbn.privacy.bounds import require_bounds
 from fedbn.setting import (
     Settings,
     at_least,
+    between,
     equivalent_sample_size,
     finite_at_least,
     one_of,
@@ -115,8 +116,9 @@ class LearnerSettings(Settings):
     imputations: int = setting(
         1,
         "Number of tables that a table with imputed cells is completed to, independently of each "
-        "other. The site learns from each of them, and sends what it finds with equal weights.",
-        at_least(1),
+        "other, from 1 to 100. The site learns from each of them, and sends what it finds with "
+        "equal weights.",
+        between(1, 100),
     )
     knowledge: str | None = setting(
         None,
@@ -163,7 +165,8 @@ class LearnerSettings(Settings):
     )
     seconds: float | None = setting(
         None,
-        "Time limit of a search, in seconds. The best structure found by then is the result.",
+        "Time limit of a search, in seconds. The best structure found by then is the result. Where "
+        "cells are imputed, the searches of one row weight, four for each imputation, share it.",
         positive_and_finite,
         key="learner-seconds",
         flags=("--learner-seconds", "--seconds"),
@@ -205,7 +208,12 @@ class LearnerSettings(Settings):
     @property
     def max_structures(self) -> int:
         """The maximum number of structures of one row weight that a site may have."""
-        return self.max_dags if self.learner in ("credible", "bootstrap") else self.imputations
+        return self.max_dags if self.redraws else self.imputations
+
+    @property
+    def redraws(self) -> bool:
+        """Whether a site's structures vary as those of other tables of as many rows would."""
+        return self.learner in ("credible", "bootstrap")
 
     @property
     def single_row_weight(self) -> float:

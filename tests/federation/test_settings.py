@@ -140,3 +140,12 @@ def test_cut_points_of_sums_over_all_groups_are_refused() -> None:
     with pytest.raises(ConfigError, match="discretise finds cut points from sums over all sites"):
         Experiment.of(**grouped, discretise=("age:3",))
     Experiment.of(**grouped, cuts=("age=40",))
+
+
+def test_groups_are_not_tested_against_what_missing_cells_change() -> None:
+    """Structures of several fillings of one table vary too little: alike sites were split."""
+    filled = {"missing_cells": "impute", "imputations": 5}
+    with pytest.raises(ConfigError, match=r"several imputations \(here 5\) differ"):
+        Experiment.of(**filled, groups="auto")
+    Experiment.of(**filled, groups="2")
+    Experiment.of(**filled, groups="auto", learner="bootstrap")

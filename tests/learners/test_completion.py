@@ -1,5 +1,7 @@
 """Structural EM: its kernel against a twin, orders that must not matter, and what it is for."""
 
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import random_dag
 from fedbn.learners import LearnerSettings, learn, learn_ladder
-from fedbn.learners.completion import missingness_remarks
+from fedbn.learners.completion import SEARCHES, missingness_remarks
+from fedbn.learners.learner import Found, Learner
 from fedbn.networks.catalog import load_network
 from fedbn.networks.random import random_linear_gaussian_network
 from tests import naive_completion
@@ -156,6 +159,31 @@ def test_several_imputations_are_as_many_completed_tables(row_weight: float | st
         assert several.score is None
     whole = load_network("asia").sample(200, np.random.default_rng(1))
     assert len(learn(whole, replace(one, row_weight=1.0, imputations=5), rng).dags) == 1
+    for count in (0, 101):
+        with pytest.raises(
+            ConfigError, match=f"imputations must lie between 1 and 100, not {count}"
+        ):
+            LearnerSettings(imputations=count)
+
+
+@pytest.mark.parametrize("learn_it", [learn, learn_ladder])
+def test_all_searches_of_a_table_share_its_limits(
+    monkeypatch: pytest.MonkeyPatch, learn_it: Callable[..., object]
+) -> None:
+    limits: list[tuple[float | None, float]] = []
+
+    def look(table: Dataset, each: LearnerSettings, *_: object) -> Found:
+        limits.append((each.seconds, each.memory_mb))
+        return Found((DAG.empty(table.names),), (1.0,), None)
+
+    monkeypatch.setattr(sys.modules[learn.__module__], "learner_for", lambda _: Learner(look))
+    whole = load_network("asia").sample(100, np.random.default_rng(1))
+    wanted = LearnerSettings(learner="hc", imputations=3, seconds=120.0, memory_mb=90.0)
+    learn_it(with_gaps(whole, 0.3), wanted, np.random.default_rng(3))
+    assert limits == [(120.0 / (3 * SEARCHES), 30.0)] * 3 * SEARCHES
+    limits.clear()
+    learn_it(whole, wanted, np.random.default_rng(3))
+    assert limits == [(120.0, 90.0)]
 
 
 @pytest.mark.slow
