@@ -52,7 +52,9 @@ def judged_vote(
     >>> judged_vote([chain, chain, without, without, without]).edges
     (('m', 'y'), ('x', 'm'))
     """
-    return judged_vote_of(merge_inputs(dags, weights, "union", sites), min_judges=min_judges)
+    found = judged_vote_of(merge_inputs(dags, weights, "union", sites), min_judges=min_judges)
+    assert found is not None
+    return found
 
 
 def judged_vote_of(
@@ -61,8 +63,10 @@ def judged_vote_of(
     min_judges: int = 1,
     k_max: int = 10,
     knowledge: Knowledge | None = None,
-) -> DAG:
-    """`judged_vote` of merged inputs, which keeps the knowledge."""
+    end: float | None = None,
+) -> DAG | None:
+    """`judged_vote` of merged inputs, which keeps the knowledge; None if it is not ready at `end`
+    of `time.monotonic()`."""
     vote = averaged_dag(inputs.names, arc_votes(inputs), inputs.seen, HALF, knowledge)
     path = path_from(
         vote,
@@ -72,6 +76,9 @@ def judged_vote_of(
         k_max=k_max,
         min_judges=min_judges,
         knowledge=knowledge,
+        end=end,
     )
+    if path.cut_short:
+        return None
     votes = votes_of(inputs)
     return nearest_member(path_states(path, "search", votes)[-1].dag, votes, knowledge)

@@ -194,11 +194,13 @@ def path_from(
     k_max: int = 10,
     min_judges: int = 1,
     knowledge: Knowledge | None = None,
+    end: float | None = None,
 ) -> McbncPath:
     """The deletions from a given DAG in place of G+, while Ψ <= θ; not the paper's.
 
     start : over the names of the inputs, with the knowledge; its order is taken for σ.
     threshold, pooling, k_max, min_judges, knowledge : as for `mcbnc_path`.
+    end : of `time.monotonic()`; a path that is not complete then is cut short.
     """
     from fedbn.graphs.bits import pack
 
@@ -207,7 +209,7 @@ def path_from(
     order = np.array(dag.topological_order(), dtype=np.int64)
     ties = np.arange(dag.n)
     begin = _Start(inputs, order, pack(dag.adjacency.T), ties, 1, knowledge, min_judges)
-    return _path(begin, pooling, k_max, None, as_threshold(threshold), None)
+    return _path(begin, pooling, k_max, end, as_threshold(threshold), None)
 
 
 LARGEST_CUT = 2**15  # above every Ψ

@@ -9,7 +9,7 @@ both, ties to "mean". Which path that was is `Consensus.pooling`.
 Where some inputs are far from that consensus (`fedbn.consensus.others`), the reading "best" then
 takes what the rest agrees on, by paths of the same poolings, once for all. Not where a path was
 cut short, θ is given, or inputs are about different variables. Of these the reading "best" takes
-what judges leave of the edge vote, where that is much nearer.
+what judges leave of the edge vote (`fedbn.consensus.judged_vote`), where that is much nearer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling
 from fedbn.consensus.threshold import (
     Consensus,
     Reading,
-    consensus_of_others,
+    consensus_beside_path,
     preference,
     select_consensus,
 )
@@ -65,15 +65,16 @@ def select_among(
     max_treewidth: int | None = None,
     end: float | None = None,
 ) -> tuple[McbncPath, Consensus]:
-    """The path that holds the preferred state, and the consensus: on it, or of those inputs that
-    are not far from what they agree on.
+    """The path that holds the preferred state, and the consensus: on it, of those inputs that are
+    not far from what they agree on, or what judges leave of the edge vote.
 
     Parameters
     ----------
     paths : at least one, of the same inputs, as from `mcbnc_paths`.
     reading, theta, max_treewidth : see `select_consensus`.
-    end : of `time.monotonic()`, when the search for what the rest agrees on has to stop; then the
-        consensus on the path is taken, and says so (`Consensus.rest_cut_short`).
+    end : of `time.monotonic()`, when the search for what the rest agrees on, or for what judges
+        leave of the vote, has to stop; then the consensus on the path is taken, and says so
+        (`Consensus.rest_cut_short`).
 
     Examples
     --------
@@ -87,33 +88,47 @@ def select_among(
     path, chosen = prefer(paths, lambda path: select_consensus(path, reading, theta, max_treewidth))
     if reading != "best" or theta is not None or path.cut_short:
         return path, chosen
-    if path.inputs.observed is not None:
-        return path, _nearer_vote(path, chosen, max_treewidth) or chosen
-    agree = partial(_consensus_of_some, path, max_treewidth, end)
     try:
+        if path.inputs.observed is not None:
+            return path, _nearer_vote(path, chosen, max_treewidth, end) or chosen
+        agree = partial(_consensus_of_some, path, max_treewidth, end)
         dag = agreed_by_rest(path.inputs, chosen.dag, agree)
     except _TimeIsOverError:
         return path, replace(chosen, complete=False, rest_cut_short=True)
-    return path, chosen if dag is None else consensus_of_others(chosen, dag, path)
+    return path, chosen if dag is None else consensus_beside_path(chosen, dag, path, "others")
 
 
-def _nearer_vote(path: McbncPath, chosen: Consensus, max_treewidth: int | None) -> Consensus | None:
+def _nearer_vote(
+    path: McbncPath, chosen: Consensus, max_treewidth: int | None, end: float | None
+) -> Consensus | None:
     """What judges leave of the edge vote, where that is nearer to the inputs by more than a tenth.
 
     A little nearer says nothing: the distance counts edges of inputs that lack what separates their
     ends. So much nearer says that the path has lost edges on its way down from a dense G+.
+
+    Raises
+    ------
+    _TimeIsOverError : before the judges have come to an end.
     """
+    if end is not None and time.monotonic() >= end:
+        raise _TimeIsOverError
     dag = judged_vote_of(
-        path.inputs, min_judges=path.min_judges, k_max=path.k_max, knowledge=path.knowledge
+        path.inputs,
+        min_judges=path.min_judges,
+        k_max=path.k_max,
+        knowledge=path.knowledge,
+        end=end,
     )
+    if dag is None:
+        raise _TimeIsOverError
     if max_treewidth is not None and dag_treewidth(dag) > max_treewidth:
         return None
-    found = consensus_of_others(chosen, dag, path, "vote")
+    found = consensus_beside_path(chosen, dag, path, "vote")
     return found if found.mean_smhd < NEARER * chosen.mean_smhd else None
 
 
 class _TimeIsOverError(Exception):
-    """There is no time left for what a part of the inputs agrees on."""
+    """There is no time left for what a part of the inputs agrees on, or judges leave of a vote."""
 
 
 def _consensus_of_some(

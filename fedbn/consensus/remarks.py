@@ -21,8 +21,10 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
 
     - A path was cut short by its limit of time or memory, and what the consensus is instead.
     - Every input joins a pair of variables that the consensus does not join.
-    - Inputs are far from what the others agree on, and have no say in it; or the time limit was
-      over before that was known.
+    - Inputs are far from what the others agree on, and are ignored; or the time limit was over
+      before that was known.
+    - Sites have different variables, and the consensus is what judges leave of the edge vote; or
+      the time limit was over before that was known.
     - At least `DIVIDED_SITES` inputs agree on little: a third of them would decide more pairs than
       there are variables.
     - A quorum kept rare arcs out of the fusions.
@@ -46,10 +48,9 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
             "and refusion count all)"
         )
     if consensus.rest_cut_short:
-        said.append(
-            "some inputs are far from the consensus, and the time limit ended the search for what "
-            "the others agree on: no input is ignored"
-        )
+        said.append(_rest_cut_short(path))
+    if isinstance(path, McbncPath) and path.inputs.observed is not None and not path.cut_short:
+        said += _on_judged_vote(consensus)
     if isinstance(path, McbncPath):
         said += _on_divided(path.inputs)
     if isinstance(path, McbncPath) and path.quorum > 1:
@@ -101,6 +102,28 @@ def _on_judges(path: McbncPath, consensus: Consensus) -> list[str]:
         f"{count_of(len(unjudged), 'edge')} of the consensus could be tested by no site with all "
         "variables that may separate its ends, or only by fewer sites than min-judges: "
         f"{list_some(sorted(unjudged), PAIRS_NAMED, quoted=False)}"
+    ]
+
+
+def _rest_cut_short(path: DeletionPath) -> str:
+    if isinstance(path, McbncPath) and path.inputs.observed is not None:
+        return (
+            "the time limit ended the search for what judges leave of the edge vote: it may be "
+            "much nearer to the sites' structures"
+        )
+    return (
+        "some inputs are far from the consensus, and the time limit ended the search for what the "
+        "others agree on: no input is ignored"
+    )
+
+
+def _on_judged_vote(consensus: Consensus) -> list[str]:
+    if consensus.reading != "vote":
+        return []
+    return [
+        "the consensus is the edge vote without the edges that judges separate: it is nearer to "
+        "the sites' structures than every state of the path by more than a tenth (the readings "
+        "search and refusion take a state of the path)"
     ]
 
 

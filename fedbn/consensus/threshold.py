@@ -61,7 +61,7 @@ __all__ = [
     "Consensus",
     "PathState",
     "Reading",
-    "consensus_of_others",
+    "consensus_beside_path",
     "lower_bound",
     "missing_pairs",
     "path_states",
@@ -84,8 +84,9 @@ class PathState:
     Attributes
     ----------
     theta : all deletions with running maximum <= θ are done; None: G+ itself.
-    reading : "search" or "refusion"; "vote", what the votes on edges elect; "others", the
-        consensus of the inputs that are not far.
+    reading : "search" or "refusion"; "vote", what the votes on edges elect, and where inputs have
+        different variables judges leave of it; "others", the consensus of the inputs that are not
+        far.
     pooling : of its path.
     deletions : how many deletions that is.
     names, parents : the structure, as names and bits uint64 [n, W]; `dag` is the graph.
@@ -129,8 +130,9 @@ class Consensus:
     states : every state of its path that was compared, by reading, then θ; with the others that
         were compared where one of them was taken or the path was cut short.
     complete : whether the path was, and those that it was compared with.
-    rest_cut_short : whether some inputs are far, and the time limit was over before it was known
-        what the rest agrees on by itself; then all have a say, and the consensus is not complete.
+    rest_cut_short : whether the time limit was over before it was known what the rest agrees on by
+        itself, where some inputs are far, or what judges leave of the edge vote, where inputs have
+        different variables; then the consensus is on the path, and not complete.
     """
 
     dag: DAG
@@ -180,11 +182,11 @@ def select_consensus(
     )
 
 
-def consensus_of_others(
-    chosen: Consensus, dag: DAG, path: McbncPath, reading: Literal["vote", "others"] = "others"
+def consensus_beside_path(
+    chosen: Consensus, dag: DAG, path: McbncPath, reading: Literal["vote", "others"]
 ) -> Consensus:
-    """What the inputs that are not far agree on, or judges leave of a vote, as the consensus of a
-    path."""
+    """A DAG that is no state of a path, as its consensus in place of the chosen one: what inputs
+    that are not far agree on ("others"), or what judges leave of a vote ("vote")."""
     votes = votes_of(path.inputs)
     state = _state_of(path, reading, dag, votes)
     return _consensus_at(state, dag, path, (*chosen.states, state), votes)

@@ -3,7 +3,7 @@
 The order heuristic, the union of the I-maps, the choice of every deletion and the choice of θ need
 sums over the sites and nothing else ("Bayesian Network Structural Consensus via Greedy Min-Cut
 Analysis", AAAI-26, names this as future work). So the search here asks for sums, and its result is
-that of `mcbnc_path` and `select_consensus` on the same inputs, exactly.
+that of `mcbnc_paths`, `select_consensus` and `prefer` on the same inputs, exactly.
 
 `secure_path` is a generator that yields requests (`requests.py`) and is sent the sums of the sites'
 answers (`answers.py`). It knows nothing of networks, masks or sites:
@@ -17,9 +17,10 @@ answers (`answers.py`). It knows nothing of networks, masks or sites:
 Knowledge is the server's to keep: it chooses among the sums that it is told, and what is forbidden
 leaves the union on its side.
 
-What differs from the open run: an edge that is forbidden in one direction alone binds every order
-from the start; no random ties, no median of cuts (that is no sum), and with a
-quorum above 1 a union has only the arcs that so many sites have, so it is no I-map of all of them.
+What differs from the open run: far inputs are not ignored, and no judged vote is looked for; an
+edge that is forbidden in one direction alone binds every order from the start; no random ties, no
+median of cuts (that is no sum), and with a quorum above 1 a union has only the arcs that so many
+sites have, so it is no I-map of all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The consensus on what secure sums have found, chosen as in the open run."""
+"""The consensus on what secure sums have found, chosen among states of the paths as in the open
+run: what the open run looks for beside these (far inputs ignored, a judged vote) is not there."""
 
 from __future__ import annotations
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn.consensus import deletions, pooling
 from fedbn.consensus.judged_vote import judged_vote, judged_vote_of
 from fedbn.consensus.mcbnc import mcbnc_paths, path_from
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.pooling import NEARER, prefer, select_among
+from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import select_consensus
 from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
 from fedbn.fusion.baselines import edge_vote, vote_of
@@ -63,11 +67,36 @@ def test_it_is_taken_in_some_cases() -> None:
 
 
 def is_taken(seed: int) -> bool:
-    """Of the sites of the next test."""
+    """Of the sites of the next test; a remark is made where it is."""
+    path, consensus = select_among(paths_of(seed))
+    taken = consensus.reading == "vote"
+    assert taken == any("edges that judges separate" in words for words in remarks(path, consensus))
+    return taken
+
+
+def paths_of(seed: int) -> tuple[McbncPath, ...]:
     rng = np.random.default_rng(seed)
     n, r = int(rng.integers(3, 7)), int(rng.integers(2, 7))
     dags, weights = as_dags(random_sites(rng, n, r, 0.4, 0.6), n)
-    return select_among(mcbnc_paths(dags, weights, variables="union"))[1].reading == "vote"
+    return mcbnc_paths(dags, weights, variables="union")
+
+
+@pytest.mark.parametrize("end", [100.0, 101.0])
+def test_without_time_the_consensus_is_on_the_path(
+    monkeypatch: pytest.MonkeyPatch, end: float
+) -> None:
+    """The time is over before the judges begin, or before they have come to an end."""
+    paths = paths_of(1111)
+    monkeypatch.setattr(deletions, "STEPS_AT_ONCE", 1)
+    now = iter([100.0, *[102.0] * 99])
+    monkeypatch.setattr(pooling.time, "monotonic", lambda: next(now))
+    path, consensus = select_among(paths, end=end)
+    on_path = prefer(paths, select_consensus)[1]
+    assert consensus.dag == on_path.dag
+    assert (consensus.reading, consensus.complete) == (on_path.reading, False)
+    assert consensus.rest_cut_short
+    assert any("what judges leave of the edge vote" in words for words in remarks(path, consensus))
+    assert judged_vote_of(path.inputs, end=0.0) is None
 
 
 @given(seed=st.integers(0, 100_000))

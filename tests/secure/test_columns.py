@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.consensus.mcbnc import mcbnc_paths
-from fedbn.consensus.pooling import prefer
+from fedbn.consensus.pooling import prefer, select_among
 from fedbn.consensus.threshold import select_consensus
 from fedbn.consensus.votes import lower_bound, moral_votes_of
 from fedbn.errors import ConfigError, PolicyError
@@ -79,6 +79,23 @@ def test_the_consensus_is_that_of_the_open_run(
     merged = merge_inputs(dags, None, "union")
     assert np.array_equal(votes.moral, moral_votes_of(merged) * int(merged.unit))
     assert lower_bound(votes) == lower_bound(path.votes)
+
+
+def test_a_judged_vote_is_not_looked_for() -> None:
+    """It takes cuts in the vote, which no sum is asked for; the open run takes it here."""
+    rng = np.random.default_rng(50)
+    n, r = int(rng.integers(3, 7)), int(rng.integers(2, 7))
+    sites = random_sites(rng, n, r, 0.4, 0.6)
+    dags, _ = as_dags(sites, n)
+    columns = Columns.of([site.nodes for site in sites], n, 1)
+    whole = [dag.extend(names_of(n)) for dag in dags]
+    path = driven(secure_path(names_of(n), r, 1, columns=columns), whole, columns)
+    plain = mcbnc_paths(dags, variables="union")
+    summed = secure_consensus(path)
+    require_equal_choice(summed, prefer(plain, select_consensus))
+    opened = select_among(plain)[1]
+    assert opened.reading == "vote"
+    assert opened.mean_smhd < summed[1].mean_smhd
 
 
 @given(seed=st.integers(0, 100_000), least=st.integers(1, 4))
