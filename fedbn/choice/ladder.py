@@ -20,8 +20,9 @@ of many states. Votes cannot see it, but the number of parameters does, which th
 thousandfold. The consensus is to be that of the rows of all S sites; these are S times the rows of
 one, and pay for S times the parameters and no more. So a family that alone has more parameters than
 S times all of the median site's structure with the smallest weight is not *paid*: it keeps those
-of its parents alone that it has in the site's structure of the next smaller weight. The other
-families of that structure stay as they are (`paid_structures`).
+of its parents alone with which the site's structures of the next smaller weight join it, in either
+direction, so no pair is lost that these have. What they join stays, even where the family is then
+still that large; and the other families stay as they are (`paid_structures`).
 
 Taken is the largest k up to which the expected chance pairs of the paid structures are at most
 `EXPECTED` = 0.05; the smallest k where there is none.
@@ -132,7 +133,7 @@ def paid_structures(
     Returns
     -------
     Of each site the same weights and numbers of structures. Those of its smallest weight are as
-    they were; an arc that goes is in no paid structure of the site's next smaller weight.
+    they were; a pair that goes is joined by no paid structure of the site's next smaller weight.
     """
     smallest = [own[min(own)] for own in sites]
     sizes = [median_low(number_of_parameters(dag, schema) for dag in dags) for dags in smallest]
@@ -148,18 +149,19 @@ def _paid(
     found = {weights[0]: tuple(own[weights[0]])}
     for smaller, weight in pairwise(weights):
         joined = np.logical_or.reduce([dag.adjacency for dag in found[smaller]])
-        found[weight] = tuple(_without_unpaid(dag, joined, schema, most) for dag in own[weight])
+        pairs = joined | joined.T
+        found[weight] = tuple(_without_unpaid(dag, pairs, schema, most) for dag in own[weight])
     return found
 
 
-def _without_unpaid(dag: DAG, joined: Bools, schema: Schema, most: int) -> DAG:
-    """The structure; families that are not paid have those arcs alone that are in `joined`."""
+def _without_unpaid(dag: DAG, pairs: Bools, schema: Schema, most: int) -> DAG:
+    """The structure; families that are not paid have those arcs alone whose pair is in `pairs`."""
     sizes = parameters_of_families(dag, schema)
     unpaid = [node for node, parameters in enumerate(sizes) if parameters > most]
     if not unpaid:
         return dag
     arcs = dag.adjacency.copy()
-    arcs[:, unpaid] &= joined[:, unpaid]
+    arcs[:, unpaid] &= pairs[:, unpaid]
     return DAG(dag.names, arcs)
 
 

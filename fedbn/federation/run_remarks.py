@@ -131,7 +131,8 @@ def _on_unpaid(result: FederationResult) -> list[str]:
     return [
         f"structures of row weight {result.row_weight:g} had families of more parameters than the "
         f"rows of all sites pay for, at {sites} of {len(result.replies)}; these families keep the "
-        f"parents that they have with the next smaller row weight: {list_some(sorted(lost), SHOWN)}"
+        "parents with which the next smaller row weight joins them: "
+        f"{list_some(sorted(lost), SHOWN)}"
     ]
 
 
