@@ -20,6 +20,9 @@ WIDTH = 10
 SIX = ("alarm", "child", "hailfinder", "hepar2", "insurance", "win95pts")
 """Networks that studies and decisions of fedbn look at together."""
 
+IN_VIEW = ("cancer", "earthquake", "survey", "sachs", "water", "mildew", "barley")
+"""Networks that were looked at when the features of `sureness` were chosen."""
+
 LEAST = 30
 """Pairs that a bin must have to count in the mean over bins."""
 
@@ -39,12 +42,16 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     """The sections of one part of the study."""
     if part == "counted":
         return [_of_sums(rows)]
-    title = "Networks used for tuning" if part == "tuning" else "Networks not used for tuning"
+    fitted = part == "tuning"
+    title = f"Networks to which the constants were {'' if fitted else 'not '}fitted"
     found = [_calibration(title, rows), _deviations(f"{title}: one by one", rows)]
     six = [row for row in rows if row["network"] in SIX]
+    unseen = [row for row in rows if row["network"] not in IN_VIEW]
+    if not fitted and 0 < len(unseen) < len(rows):
+        found.insert(0, _calibration("Those of them that were never in view", unseen))
     if six:
         found.insert(0, _calibration("The six networks", six))
-    if part == "tuning":
+    if fitted:
         numbers = ", ".join(f"{number:g}" for number in fit_sureness(list(_seen(rows))))
         used = ", ".join(f"{number:g}" for number in SURENESS)
         found.append(Section("The constants", f"Fitted to these rows: {numbers}. In use: {used}."))

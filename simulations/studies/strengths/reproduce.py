@@ -14,7 +14,7 @@ from simulations.study_cases import study_settings
     seeds=3,
     parts={
         "tuning": "networks to which the constants were fitted",
-        "shown": "networks that were not used for that",
+        "shown": "other networks",
         "counted": "summed counts of the sites, resampled",
     },
 )
