@@ -63,8 +63,9 @@ def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
 
     def new(known: Sequence[Any]) -> Iterable[Any]:
         columns, earlier = read_tables(known)
-        for table in tables:
-            if any(table.differs_by_few(before, least) for before in earlier):
+        before = _with_missing_cells(earlier)
+        for table in _with_missing_cells(tables):
+            if any(table.differs_by_few(each, least) for each in before):
                 what = (
                     f"counts of {', '.join(table.names)}"
                     if table.names
@@ -82,6 +83,15 @@ def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
                 yield from _to_lines(table, columns)
 
     enter_lines(path, new, word="counts", holds="what was counted")
+
+
+def _with_missing_cells(tables: Sequence[ToldCounts]) -> list[ToldCounts]:
+    """The tables, and once for each column and its rows how many cells are missing, as shares of
+    missing cells are compared with counts that have a state for them."""
+    derived = {
+        (each.digest, each.names): each for table in tables for each in table.missing_cells()
+    }
+    return [*tables, *derived.values()]
 
 
 def enter_sums(path: Path, counts: FamilyCounts | None, digest: str, rows: int, least: int) -> None:

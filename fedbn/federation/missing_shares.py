@@ -1,19 +1,18 @@
 """Shares of missing cells as a site tells them: column -> per cent, up to a multiple of UNIT.
 
 A share that passes a multiple shows that a cell was lost or found. So where a site has `min-cell`,
-shares are told only if no count of missing cells differs by fewer from one that was told of before.
+shares are told only if no count of missing cells differs by fewer from one that was told of before,
+in a share or in counts with a state for missing cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-import numpy as np
-
 from fedbn.bounded_file import json_value
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError, MessageError
-from fedbn.privacy.told_counts import ToldCounts
+from fedbn.privacy.told_counts import ToldCounts, missing_cells
 from fedbn.wire.texts import canonical
 
 __all__ = ["MissingShares", "missing_counts", "missing_shares", "read_shares", "shares_text"]
@@ -25,8 +24,8 @@ MissingShares = tuple[tuple[str, int], ...]
 
 
 def missing_shares(dataset: Dataset, least: int = 0) -> MissingShares:
-    """What is told of a table: nothing of a column with fewer missing cells than `least`, or with
-    none.
+    """What is told of a table: nothing of a column without missing cells, or where fewer than
+    `least` cells are missing or fewer than `least` are there.
 
     >>> from fedbn.data.dataset import Schema
     >>> schema = Schema.categorical({"a": "01", "b": "01"})
@@ -38,7 +37,7 @@ def missing_shares(dataset: Dataset, least: int = 0) -> MissingShares:
     return tuple(
         (name, UNIT * -(-100 * missing // (UNIT * dataset.n_rows)))
         for name, missing in zip(dataset.names, dataset.gone.sum(axis=0).tolist(), strict=True)
-        if missing >= max(least, 1)
+        if missing >= max(least, 1) and dataset.n_rows - missing >= least
     )
 
 
@@ -47,11 +46,7 @@ def missing_counts(dataset: Dataset, digest: str) -> list[ToldCounts]:
     assert dataset.gone is not None
     missing = dataset.gone.sum(axis=0)
     return [
-        ToldCounts(
-            digest,
-            Schema.categorical({f"missing cells of {name}": ("there", "missing")}),
-            np.array([dataset.n_rows - count, count]),
-        )
+        missing_cells(digest, name, dataset.n_rows, int(count))
         for name, count in zip(dataset.names, missing, strict=True)
     ]
 

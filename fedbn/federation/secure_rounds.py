@@ -304,9 +304,23 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         "which.",
         keys,
         *([] if result.path is None or result.path.quorum == 1 else [_QUORUM]),
-        f"Not hidden from a server with {sites - 1} of the sites: they can take their own parts "
-        "away. Not checked: a site that lies. Not hidden: the result. Not claimed: differential "
-        "privacy.",
+        _words_on_collusion(result),
+    )
+
+
+def _words_on_collusion(result: SecureResult) -> str:
+    """Who can take parts away: all sites but one, or all but one of those that alone answered."""
+    sizes = Counter(result.answered).values()
+    if len(sizes) < 2:
+        who = f"from a server with {len(result.clients) - 1} of the sites"
+    else:
+        who = (
+            "what a block alone answered for, from a server with all other sites of the block, "
+            f"{min(sizes) - 1} of the smallest"
+        )
+    return (
+        f"Not hidden {who}: they can take their own parts away. Not checked: a site that lies. Not "
+        "hidden: the result. Not claimed: differential privacy."
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from fedbn.arrays import Ints
 from fedbn.data.schema import MISSING_STATE, Schema, Variable
 
-__all__ = ["COMPARED_PAIRS", "ToldCounts"]
+__all__ = ["COMPARED_PAIRS", "ToldCounts", "missing_cells"]
 
 COMPARED_PAIRS = 20_000_000
 """Pairs of counts of two tables that are compared at most."""
@@ -67,6 +67,13 @@ class ToldCounts:
         schema = Schema(tuple(kept)) if kept else None
         return ToldCounts(self.digest, schema, self.cells.sum(axis=away), self.sums)
 
+    def missing_cells(self) -> Iterable[ToldCounts]:
+        """How many cells are missing of each column that has a state for them."""
+        for variable in () if self.schema is None else self.schema.variables:
+            if MISSING_STATE in (variable.states or ()):
+                missing = int(_one(variable, MISSING_STATE) @ self.over([variable.name]).cells)
+                yield missing_cells(self.digest, variable.name, self.rows, missing)
+
     def differs_by_few(self, other: ToldCounts, least: int) -> bool:
         """Whether a difference of the two tells of 1 to `least` - 1 rows: whether some counts here
         and there, over any columns that both have or over none (the number of rows), differ by so
@@ -80,6 +87,13 @@ class ToldCounts:
         common = sorted(set(self.names) & set(other.names))
         chosen = chain.from_iterable(combinations(common, k) for k in range(len(common) + 1))
         return any(_are_near(self.over(each), other.over(each), least) for each in chosen)
+
+
+def missing_cells(digest: str, name: str, rows: int, missing: int) -> ToldCounts:
+    """How many of the cells of a column are missing: a table of its own, as a site that tells this
+    may have no state for them."""
+    schema = Schema.categorical({f"missing cells of {name}": ("there", "gone")})
+    return ToldCounts(digest, schema, np.array([rows - missing, missing]))
 
 
 def _are_near(one: ToldCounts, other: ToldCounts, least: int) -> bool:

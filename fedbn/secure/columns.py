@@ -21,6 +21,7 @@ import numpy as np
 
 from fedbn.arrays import Bits, Bools, Ints
 from fedbn.errors import ConfigError
+from fedbn.wording import list_some
 
 __all__ = ["Columns", "blocks_of"]
 
@@ -108,7 +109,7 @@ def blocks_of(columns: Mapping[str, frozenset[int]], least: int) -> dict[str, fr
 
     Raises
     ------
-    ConfigError : there are fewer sites.
+    ConfigError : there are fewer sites, or those of a block have no column in common.
 
     Examples
     --------
@@ -131,6 +132,12 @@ def blocks_of(columns: Mapping[str, frozenset[int]], least: int) -> dict[str, fr
         other = min(others, key=lambda block: (_lost(blocks, small, block), block))
         shared = blocks.pop(small) & blocks.pop(other)
         blocks[tuple(sorted((*small, *other)))] = shared
+    silent = min((block for block, shared in blocks.items() if not shared), default=())
+    if silent:
+        raise ConfigError(
+            f"sites that answer together must have a column in common, but {list_some(silent)}, "
+            f"which min-alike = {least} unites, have none: leave some out, or lower min-alike"
+        )
     return {site: shared for block, shared in blocks.items() for site in block}
 
 

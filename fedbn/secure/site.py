@@ -83,7 +83,7 @@ def join(site: Site, terms: Terms) -> Site:
     ------
     MessageError : its weights do not sum to the units of the terms.
     PolicyError : "query", the site is in a run with other terms already, or it is to answer for a
-        column that it lacks.
+        column that it lacks, or somebody for none or for one that is not agreed.
     """
     if site.terms is not None and site.terms != terms:
         raise PolicyError("query", "the terms of a run do not change")
@@ -107,8 +107,12 @@ def _of_block(site: Site, terms: Terms) -> Site:
         return site
     if terms.counts:
         raise PolicyError("counts", "sites with different columns send no counts under masks")
+    if not all(own and own[-1] < len(names) for own in terms.columns):
+        raise PolicyError(
+            "query", "a site is to answer for no column, or for one that is not agreed"
+        )
     asked = terms.columns[terms.place_of(site.key.public)]
-    if not {names[v] if v < len(names) else "" for v in asked} <= site.own:
+    if not {names[v] for v in asked} <= site.own:
         raise PolicyError("query", "this site is to answer for a column that it lacks")
     if len(asked) == len(site.own):
         return site

@@ -198,6 +198,18 @@ def test_shares_of_other_rows_do_not_follow_one_another(
         assert site.train().content["diagnostics"].get("missing") == told
 
 
+@pytest.mark.parametrize(("there", "told"), [(4, "{}"), (5, '{"b":90}')])
+def test_few_cells_that_are_there_are_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: int, told: str
+) -> None:
+    rows = [*(f"ja,{k % 2 + 1}" for k in range(there)), *["nein,"] * (40 - there)]
+    table = "\n".join(["Raucher,b", *rows, ""])
+    monkeypatch.setattr(f"{__name__}.TABLE", table)
+    policy = "missing-cells = 'impute'\n[policy]\ndiagnostics = true\nmissing-shares = true\n"
+    site = Site(tmp_path, policy + "min-cell = 5\nmin-state-rows = 0\n", share_diagnostics=True)
+    assert site.train().content["diagnostics"].get("missing") == told
+
+
 def test_no_run_makes_a_deployed_site_read_another_table(tmp_path: Path) -> None:
     site = Site(tmp_path, table=str(tmp_path / "another.csv"), clients=1)
     (tmp_path / "another.csv").write_text("x,y\n1,2\n")

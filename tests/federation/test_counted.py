@@ -17,7 +17,7 @@ from fedbn.federation import counted, kept_lines
 from fedbn.federation.counted import counted_beside, enter_counts, enter_sums, tables_of
 from fedbn.federation.policy import SitePolicy
 from fedbn.networks.family_counts import Family, count_families
-from fedbn.privacy.told_counts import ToldCounts
+from fedbn.privacy.told_counts import ToldCounts, missing_cells
 from tests.naive_small_counts import Row, fewest_between
 
 LEAST = 5
@@ -93,6 +93,22 @@ def test_two_columns_that_share_one(tmp_path: Path) -> None:
     path = counted_beside(tmp_path / "t.csv")
     assert not refused(path, tables_of(counts, "1"))
     assert refused(path, tables_of(changed, "2"))
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("first", ["shares", "counts"])
+def test_shares_of_missing_cells_and_counts_of_their_state(
+    tmp_path: Path, first: str, cut: bool
+) -> None:
+    """One contract imputes, another counts missing cells as a state, with others lost or found."""
+    read = Variable.cut("x", [4.0], missing=True) if cut else Variable("x", ("0", "1", "missing"))
+    for lost, expected in ((20, False), (22, True), (25, False)):
+        counts = ToldCounts("counts", Schema((read,)), np.array([40, 60, 20]))
+        both = [[missing_cells("shares", "x", 100 + 2 * lost, lost)], [counts]]
+        earlier, later = both if first == "shares" else both[::-1]
+        path = tmp_path / f"{lost}"
+        enter_counts(path, earlier, LEAST)
+        assert refused(path, later) == expected
 
 
 def test_moments_of_a_table_that_differs_by_few_rows(tmp_path: Path) -> None:

@@ -133,7 +133,11 @@ def test_blocks_have_enough_sites_and_only_what_all_of_them_have(
         with pytest.raises(ConfigError, match="min-alike"):
             blocks_of(given_to, least)
         return
-    found = blocks_of(given_to, least)
+    found = blocks_or_none(given_to, least)
+    if found is None:
+        assert not frozenset.intersection(*columns)
+        return
+    assert all(found.values())
     assert found == blocks_of(dict(reversed(given_to.items())), least)
     for site, shared in found.items():
         assert shared <= given_to[site]
@@ -141,6 +145,22 @@ def test_blocks_have_enough_sites_and_only_what_all_of_them_have(
     alike = {own: sum(other == own for other in columns) for own in columns}
     if min(alike.values()) >= least:
         assert found == given_to
+
+
+def blocks_or_none(
+    columns: dict[str, frozenset[int]], least: int
+) -> dict[str, frozenset[int]] | None:
+    try:
+        return blocks_of(columns, least)
+    except ConfigError:
+        return None
+
+
+def test_sites_of_a_block_need_a_column_in_common() -> None:
+    alone = {"a": frozenset({0}), "b": frozenset({1}), "c": frozenset({1})}
+    with pytest.raises(ConfigError, match="'a', 'b', 'c', which min-alike = 2 unites, have none"):
+        blocks_of(alone, 2)
+    assert blocks_of(alone, 1) == alone
 
 
 def sites_of(columns: list[tuple[int, ...]]) -> list[Site]:
@@ -194,7 +214,9 @@ def test_under_masks_a_site_answers_for_the_columns_of_its_block() -> None:
     ("columns", "words"),
     [
         ([(0, 1, 2, 3, 4)] * 3 + [(0, 1, 2)], "a column that it lacks"),
-        ([(0, 1, 2, 3, 4, 9)] * 4, "a column that it lacks"),
+        ([(0, 1, 2, 3, 4, 9)] * 4, "one that is not agreed"),
+        ([(0, 1, 2, 3, 4), (0, 9), *[(0, 1, 2)] * 2], "one that is not agreed"),
+        ([(0, 1, 2, 3, 4), (), *[(0, 1, 2)] * 2], "for no column"),
         ([], "not as it was asked"),
     ],
 )

@@ -61,6 +61,7 @@ def test_blocks_of_alike_sites_get_the_consensus_of_the_open_run(tmp_path: Path)
         assert getattr(summed.consensus, figure) == getattr(opened.consensus, figure)
     assert summed.answered == tuple(tuple(sorted(own)) for own in SAME.values())
     assert "blocks of 3, 3 sites" in " ".join(statements(summed))
+    assert "all other sites of the block, 2 of the smallest" in statements(summed)[-1]
     unknown = [("asia", "tub"), ("asia", "xray"), ("bronc", "tub"), ("bronc", "xray")]
     assert summed.unknown == (*unknown, ("lung", "tub"), ("lung", "xray"))
     assert "6 pairs of columns are not known" in run_remarks(summed)[0]

@@ -70,6 +70,7 @@ def test_moral_votes_take_one_round() -> None:
     assert result.consensus.lower_bound == opened.lower_bound
     assert result.consensus.gap >= 0
     assert len(statements(result)[0]) < 200
+    assert f"from a server with {len(result.clients) - 1} of the sites" in statements(result)[-1]
 
 
 def recorded(experiment: Experiment, fault: Any = None) -> list[tuple[int, bytes]]:
