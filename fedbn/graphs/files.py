@@ -165,8 +165,7 @@ def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedD
             rows = rows[1:]
         elif len(head) > _WIDEST_EDGE and nodes is None:
             raise StructureError(
-                f"line 1 must be a header with parent and child, or an edge; it has {len(head)} "
-                "cells: a table of data has no structure, learn one with fedbn learn"
+                f"line 1 must be a header with parent and child, or an edge, not {len(head)} cells"
             )
     if not rows and nodes is None:
         raise StructureError("an edge CSV without edges names no variables; give them with --nodes")
@@ -181,11 +180,15 @@ def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedD
 
 
 def _table_hint(text: str) -> str:
-    """Words for a file without the header of an edge list: it may be a table of rows."""
-    head = {cell.strip(" \"'\r").lower() for cell in re.split("[,;\t]", text.partition("\n")[0])}
+    """Words for a file that looks like a table of rows: without the header of an edge list, and
+    with more than two cells in its first line or a line that is repeated."""
+    first, *others = text.splitlines() or [""]
+    head = {cell.strip(" \"'").lower() for cell in re.split("[,;\t]", first)}
     if any(set(pair) <= head for pair in _HEADERS):
         return ""
-    return "; a table of rows is no list of edges: structures are learned from it (fedbn learn)"
+    if len(re.split("[,;\t]", first)) <= 2 and len(set(others)) == len(others):
+        return ""
+    return "; a table of rows is no list of edges: learn a structure from it (fedbn learn)"
 
 
 def _cell(text: str, nodes: Sequence[str] | None) -> str:

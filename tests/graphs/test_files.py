@@ -114,8 +114,9 @@ def test_wrong_files_are_refused_with_the_reason(tmp_path, name, text, words):
 
 
 def test_a_table_in_place_of_edges_is_told_where_it_belongs(tmp_path):
-    table = write(tmp_path, "x.csv", "smoke,lung\nyes,no\nno,no\n")
-    with pytest.raises(StructureError, match=r"own parent, 'no' is; a table .* \(fedbn learn\)"):
+    table = write(tmp_path, "x.csv", "smoke,lung\nyes,no\nyes,no\nno,no\n")
+    twice = r"edge 'yes' -> 'no' must be given once; a table .* \(fedbn learn\)"
+    with pytest.raises(StructureError, match=twice):
         read_structures(table)
     with pytest.raises(StructureError, match="own parent, 'a' is$"):
         read_structures(write(tmp_path, "y.csv", "parent,child\na,a\n"))

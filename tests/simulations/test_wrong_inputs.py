@@ -55,7 +55,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("learn", "good.csv", "--schema", "torn.json"), "schema torn.json is not JSON: "),
     (("learn", "good.csv", "--out", "no/such.json"), "there is no folder no"),
     (("fuse", "wide.csv", "wide.csv"), "wide.csv: line 1 must be a header with parent and child"),
-    (("compare", "asia", "wide.csv"), "a table of data has no structure"),
+    (("compare", "asia", "wide.csv"), "a table of rows is no list of edges"),
     (("sample", "asia", "--out", "t.sas7bdat"), "to write must end in .csv, .csv.gz, .parquet"),
     (("site", "new", "good.csv", "--allow", "all", "--out", "s.toml"), "must be one of counts, "),
     (("site", "prepare", "no.toml"), "cannot read no.toml: No such file or directory"),
