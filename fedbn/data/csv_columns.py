@@ -1,8 +1,9 @@
 """The columns of CSV files as text or numbers.
 
-Well-formed files are read by pyarrow (`fedbn.data.csv_arrow`); whatever it refuses, or takes more
-kindly than the standard (a quote in the wrong place, blank lines), is read again by Python's csv
-module, which is slow, strict, and knows the line.
+Python's csv module is strict and knows the line, but is slow. Large files are read by pyarrow
+(`fedbn.data.csv_arrow`); only what it refuses, or takes more kindly than the standard (a quote in
+the wrong place, blank lines), is read again. Small files are read before pyarrow would be loaded,
+which would cost a process 28 MB.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from fedbn.wording import count_of
 
 __all__ = ["csv_columns", "csv_names"]
 
-_CHUNK = 1 << 16
+_SMALL = 2 << 20
+"""Bytes up to which the strict reader takes less time than pyarrow with its import."""
+
+_CHUNK = 256
 """Rows that the strict reader holds as text at one time."""
 
 _OTHERS = {
@@ -68,7 +72,8 @@ def csv_columns(
         wanted = list(chosen(names))
         header.require_named(source, wanted)
         stream.seek(start)
-        if form.header == "no" or _is_one_line(stream.readline(), names):
+        is_line = form.header == "no" or _is_one_line(stream.readline(), names)
+        if is_line and _bytes_of(stream) > _SMALL:
             from fedbn.data.csv_arrow import arrow_columns  # pyarrow, for files of tables only
 
             floats = [name for name in wanted if numbers(name)]
@@ -161,6 +166,14 @@ def _header(source: str, records: Iterator[list[str]], form: TableFormat) -> Hea
     if len(first) == 1:
         _require_separator(source, first[0], "".join(next(records, [])), form.mark)
     return Header.of(source, first, form.header == "yes")
+
+
+def _bytes_of(stream: BinaryIO) -> int:
+    """How many the stream has in all; it stays where it is."""
+    place = stream.tell()
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(place)
+    return size
 
 
 def _is_one_line(line: bytes, names: Sequence[str]) -> bool:

@@ -18,14 +18,14 @@ HEAVY = {
     "networkx",
     "pandas",
     "pgmpy",
-    "pyarrow.parquet",
+    "pyarrow",
     "ray",
     "scipy",
 }
 FUSION = {"fedbn.consensus.mcbnc", "fedbn.federation.fusions", "fedbn.fusion.minimal_imap"}
 SUMS = {"fedbn.secure.requests", "fedbn.secure.path"}
 SHOWN = {"rich"}
-LEARNING = {"fedbn._core", "fedbn.search.ges", "pyarrow"}
+LEARNING = {"fedbn._core", "fedbn.search.ges"}
 SCRIPT = """
 import json, sys
 from simulations.cli import main
@@ -64,6 +64,14 @@ def test_learn_loads_no_library_that_it_has_no_use_for(table: Path) -> None:
     modules = loaded("learn", table, "--quiet")
     assert modules >= LEARNING
     assert not modules & (HEAVY | FUSION | SUMS | SHOWN)
+
+
+def test_learn_reads_a_large_table_by_pyarrow(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n" + "0,0\n1,1\n" * (1 << 18))
+    modules = loaded("learn", table, "--quiet")
+    assert modules >= LEARNING | {"pyarrow"}
+    assert not modules & (HEAVY - {"pyarrow"} | {"pyarrow.parquet"} | FUSION | SUMS | SHOWN)
 
 
 def test_the_help_of_learn_loads_nothing_that_learns(table: Path) -> None:
