@@ -290,7 +290,8 @@ class Schema:
             raise SchemaError(f"{source}: column {unknown[0]!r} is not in the schema")
         if missing:
             raise SchemaError(
-                f"{source}: column {missing[0]!r} of the schema is missing; {MISSING_COLUMNS}"
+                f"{source}: column {missing[0]!r} of the schema is missing; the table must have "
+                "all of its columns"
             )
         if part.kind != self.kind and "mixed" not in (part.kind, self.kind):
             raise SchemaError(f"{source}: columns are {part.kind}, the schema's are {self.kind}")

@@ -99,10 +99,15 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The agreed schema, and how each site that does not match differs."""
+    """The agreed schema, and how each site that does not match differs.
+
+    `lacking`: where sites had to have the same columns and none were given, the sites that lack a
+    column which is not agreed.
+    """
 
     schema: Schema
     mismatches: Mapping[str, Mismatch]
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def require_all(self) -> None:
         """Raise SchemaError, naming sites and differences, unless every site matches."""
@@ -112,7 +117,9 @@ class Agreement:
         shown = [f"client {site!r} {self.mismatches[site].words()}" for site in sites[:SHOWN]]
         more = f"; and {count_of(len(sites) - SHOWN, 'more client')}" if len(sites) > SHOWN else ""
         words = "every client must have the agreed columns: " + "; ".join(shown) + more
-        if any(mismatch.missing for mismatch in self.mismatches.values()):
+        for column, without in list(self.lacking.items())[:SHOWN]:
+            words += f"; {column[:LONGEST]!r} is not agreed because {_without(without)} it"
+        if self.lacking or any(mismatch.missing for mismatch in self.mismatches.values()):
             words += f"; {MISSING_COLUMNS}"
         raise SchemaError(words)
 
@@ -160,7 +167,18 @@ def negotiate(
     if spellings == "refuse":
         require_one_spelling(matching)
         require_shared_states(matching)
-    return Agreement(union_schema(matching), mismatches)
+    return Agreement(union_schema(matching), mismatches, _lacking(schemas, mismatches))
+
+
+def _lacking(
+    schemas: Mapping[str, Schema], mismatches: Mapping[str, Mismatch]
+) -> dict[str, tuple[str, ...]]:
+    """Column that is not agreed -> the sites that lack it, sorted."""
+    columns = sorted({name for mismatch in mismatches.values() for name in mismatch.unknown})
+    return {
+        column: tuple(sorted(site for site in schemas if column not in schemas[site].names))
+        for column in columns
+    }
 
 
 def _negotiate_columns(
@@ -353,6 +371,11 @@ def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
     }
     states = {name: found for name, found in foreign.items() if found}
     return Mismatch(missing, unknown, "", states, cuts, numbers)
+
+
+def _without(sites: tuple[str, ...]) -> str:
+    one = len(sites) == 1
+    return f"client{'s' * (not one)} {_list(sites)} lack{'s' * one}"
 
 
 def _columns(names: tuple[str, ...]) -> str:

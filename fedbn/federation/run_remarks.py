@@ -26,15 +26,16 @@ SHOWN = 3
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report:
     on columns that are constant within every site, on sites that are two groups or far from the
-    consensus, on row weights that broke a limit, on families of more parameters than all rows pay
-    for, on columns that no site answered for together, on counts that are lacking, and on families
-    too large to be counted."""
+    consensus, on a site with most of the counted rows, on row weights that broke a limit, on
+    families of more parameters than all rows pay for, on columns that no site answered for
+    together, on counts that are lacking, and on families too large to be counted."""
     said: list[str] = []
     if isinstance(result, FederationResult):
         said += [
             *_on_divided(result),
             *_on_groups(result),
             *_on_outliers(result),
+            *_on_largest(result),
             *_on_rungs(result),
             *_on_unpaid(result),
         ]
@@ -94,6 +95,23 @@ def _on_outliers(result: FederationResult) -> list[str]:
         "some sites' structures are far from the consensus (SMHD; "
         f"{usual:.1f} for the median site): {list_some(named, SHOWN, quoted=False)}; "
         "see whether their tables are like the others"
+    ]
+
+
+def _on_largest(result: FederationResult) -> list[str]:
+    """Whose rows are more than those of all other sites together, where counts chose and all sites
+    that were counted say how many they have. Of two sites one mostly has more."""
+    counted = () if result.choice is None else result.choice.sites
+    rows = {reply.client: reply.rows or 0 for reply in result.replies if reply.client in counted}
+    total = sum(rows.values())
+    if len(rows) < 3 or not all(rows.values()):
+        return []
+    largest = max(rows, key=lambda site: rows[site])
+    if 2 * rows[largest] <= total:
+        return []
+    return [
+        f"{largest} has {rows[largest]:,} of the {total:,} rows that were counted, more than all "
+        "other sites together: what the counts chose is mostly what its table supports"
     ]
 
 

@@ -1,4 +1,4 @@
-"""`fedbn update`: a consensus with one client more or fewer, from what its run kept."""
+"""`fedbn update`: a consensus of other clients, knowledge or groups, from what its run kept."""
 
 from __future__ import annotations
 
@@ -62,8 +62,11 @@ def update_and_report(
     StructureError : a new client's file cannot be read, or has other variables.
     """
     started = time.monotonic()
-    if not add and not remove and knowledge is None:
-        raise ConfigError("say what to change: --add FILE, --remove CLIENT or --knowledge FILE")
+    if not add and not remove and knowledge is None and groups_file is None:
+        raise ConfigError(
+            "say what to change: --add FILE, --remove CLIENT, --knowledge FILE or "
+            "--groups-file FILE"
+        )
     target = check_results_folder(out or folder.with_name(f"{folder.resolve().name}-updated"))
     if out is None:
         warn_of_replacing(target)

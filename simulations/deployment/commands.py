@@ -234,7 +234,7 @@ def update(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add or remove a client, or change the knowledge, and fuse again from what the run kept.
+    """Add or remove clients, change the knowledge or give groups; fuse what the run kept again.
 
     No client is asked again. A new client learns with the run's schema first:
     fedbn learn new.csv --schema FOLDER/schema.json --out new.json

@@ -40,6 +40,21 @@ def test_ties_go_to_the_columns_that_come_first() -> None:
     assert set(negotiate(sites).mismatches) == {"n"}
 
 
+def test_who_lacks_a_column_that_is_not_agreed_is_named() -> None:
+    two = {"north": schema(a="x", xray="x"), "south": schema(a="x")}
+    words = (
+        "'north' has column 'xray', which is not agreed; 'xray' .* client 'south' lacks it; vari"
+    )
+    with pytest.raises(SchemaError, match=words):
+        negotiate(two).require_all()
+    four = two | {site: schema(a="x") for site in ("east", "west")}
+    with pytest.raises(SchemaError, match="clients 'east', 'south', 'west' lack it; vari"):
+        negotiate(four).require_all()
+    with pytest.raises(SchemaError) as error:
+        negotiate(four, schema(a="x")).require_all()
+    assert str(error.value).endswith("client 'north' has column 'xray', which is not agreed")
+
+
 def test_a_given_schema_is_the_law() -> None:
     given_schema = schema(a="xy", b="x")
     sites = {"n": schema(a="x", b="x"), "s": schema(a="xz", b="x"), "w": schema(a="x")}

@@ -12,6 +12,7 @@ from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
+from fedbn.federation.run_remarks import run_remarks
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score, total_score
@@ -66,6 +67,29 @@ def test_the_result_has_the_choice_and_its_distance_to_the_inputs(asia: Federati
     assert result.choice.score == pytest.approx(
         naive.total(tables, asia.pooled, result.choice.dag, 1.0), abs=1e-4
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        ((901, 100, 700, 101), False),
+        ((902, 100, 700, 101), True),
+        ((902, 100, None, 101), False),
+        ((902, 100), False),
+    ],
+)
+def test_a_site_with_most_of_the_counted_rows_is_named(
+    asia: Federation, rows: tuple[int | None, ...], named: bool
+) -> None:
+    state, _ = dialogue(asia, "counts")
+    whole = state.conclude(asia.result)
+    replies = tuple(replace(reply, rows=n) for reply, n in zip(whole.replies, rows, strict=False))
+    told = tuple(reply.client for reply in replies)
+    result = replace(whole, replies=replies, choice=replace(whole.choice, sites=told))
+    said = [words for words in run_remarks(result) if "rows that were counted" in words]
+    assert bool(said) == named
+    assert all(f"{told[0]} has 902 of the 1,803 rows" in words for words in said)
+    assert not any("rows that" in words for words in run_remarks(replace(result, choice=None)))
 
 
 def test_no_order_of_sites_matters(asia: Federation) -> None:

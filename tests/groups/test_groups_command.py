@@ -284,6 +284,22 @@ def test_an_update_keeps_groups_that_were_given(given: Path, tmp_path: Path) -> 
     assert run["groups"]["names"] == ["west", "east"]
 
 
+def test_an_update_with_groups_alone(counted: Path, given: Path, tmp_path: Path) -> None:
+    command = ["update", str(counted / "out"), "--out", str(tmp_path / "named"), "-q"]
+    with pytest.raises(ConfigError, match="--knowledge FILE or --groups-file FILE"):
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FedbnWarning)
+        result = CliRunner().invoke(app, [*command, "--groups-file", str(counted / "names.csv")])
+    assert result.exit_code == 0, result.output
+    found, wanted = (
+        json.loads((folder / "run.json").read_text(encoding="utf-8"))["groups"]
+        for folder in (tmp_path / "named", given)
+    )
+    for key in ("names", "groups", "how"):
+        assert found[key] == wanted[key]
+
+
 def test_every_site_of_a_run_needs_a_group(tmp_path: Path) -> None:
     path = tmp_path / "groups.csv"
     path.write_text("site,group\na,1\nb,2\n", encoding="utf-8")
