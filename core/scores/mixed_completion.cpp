@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -47,33 +48,34 @@ double sum_of(std::size_t size, const auto& term) {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// The columns of all blocks: numbers less the mean that they begin with, and indicators of all states but the last.
+/// The columns of all blocks: numbers as shares of a power of two that is next to the largest of their column, less the
+/// mean that they begin with, and indicators of all states but the last. No square of a share overflows or vanishes, and
+/// the shares have the digits of the numbers.
 class BlockColumns {
 public:
-    explicit BlockColumns(const IncompleteMixed& given) : rows_(given.rows) {
+    explicit BlockColumns(const IncompleteMixed& given) : rows_(given.rows), starts_{0} {
+        for (int states : given.states) starts_.push_back(starts_.back() + (states ? states - 1 : 1));
+        shifts_.resize(size()), powers_.resize(size()), cells_.resize(size() * rows_);
         for (std::size_t v = 0; v < given.states.size(); ++v) {
-            const int states = given.states[v];
-            const double* cells = &given.table[v * rows_];
-            starts_.push_back(int(shifts_.size()));
-            if (states == 0) {
-                const auto [low, high] = std::minmax_element(cells, cells + rows_);
-                const double sum = sum_of(rows_, [&](std::size_t r) { return cells[r]; });
-                shifts_.push_back(*low == *high ? *low : sum / double(rows_));  // no rounding makes a constant vary
-                for (std::size_t r = 0; r < rows_; ++r) cells_.push_back(cells[r] - shifts_.back());
-            }
-            for (int state = 0; state + 1 < states; ++state) {
-                shifts_.push_back(0);
-                for (std::size_t r = 0; r < rows_; ++r) cells_.push_back(cells[r] == state);
-            }
+            const double* const cells = &given.table[v * rows_];
+            for (int c = starts_[v]; c < starts_[v + 1]; ++c)
+                if (given.states[v])
+                    std::transform(cells, cells + rows_, (*this)[c],
+                                   [state = c - starts_[v]](double code) { return code == state; });
+                else
+                    centre(cells, c);
         }
-        starts_.push_back(int(shifts_.size()));
     }
 
     std::size_t rows() const { return rows_; }
     int size() const { return starts_.back(); }
     int first(int v) const { return starts_[v]; }
     int width(int v) const { return starts_[v + 1] - starts_[v]; }
-    double shift(int c) const { return shifts_[c]; }
+    /// A number of a column as the table has it.
+    double number(int c, double share) const {
+        constexpr double largest = std::numeric_limits<double>::max();
+        return std::clamp((share + shifts_[c]) * powers_[c], -largest, largest);
+    }
     double* operator[](int c) { return &cells_[c * rows_]; }
     const double* operator[](int c) const { return &cells_[c * rows_]; }
     std::vector<int> of(const std::vector<int>& variables) const {
@@ -84,27 +86,43 @@ public:
     }
 
 private:
+    void centre(const double* numbers, int c) {
+        const bool constant = std::all_of(numbers, numbers + rows_, [=](double x) { return x == numbers[0]; });
+        double largest = 0;
+        for (std::size_t r = 0; r < rows_; ++r) largest = std::max(largest, std::abs(numbers[r]));
+        const int exponent = largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : 0;
+        powers_[c] = std::ldexp(1.0, exponent);
+        double* const shares = (*this)[c];
+        std::transform(numbers, numbers + rows_, shares, [by = std::ldexp(1.0, -exponent)](double x) { return x * by; });
+        const double sum = sum_of(rows_, [&](std::size_t r) { return shares[r]; });
+        shifts_[c] = constant ? shares[0] : sum / double(rows_);  // no rounding makes a constant vary
+        for (std::size_t r = 0; r < rows_; ++r) shares[r] -= shifts_[c];
+    }
+
     std::size_t rows_;
     std::vector<int> starts_;
-    std::vector<double> shifts_, cells_;
+    std::vector<double> powers_, shifts_, cells_;
 };
 
-/// Means, and sums of products about them, of the columns as they are when they are first asked for.
+/// Means, and sums of products about them, of the columns as they are when they are first asked for after `renew`.
 class Sums {
 public:
     explicit Sums(const BlockColumns& columns)
         : columns_(columns), means_(columns.size()), products_(std::size_t(columns.size()) * columns.size(), NAN) {
-        for (int c = 0; c < columns.size(); ++c)
-            means_[c] = sum_of(columns.rows(), [x = columns[c]](std::size_t r) { return x[r]; }) / rows();
+        for (int c = 0; c < columns.size(); ++c) renew(c);
+    }
+    /// A column has other cells than before.
+    void renew(int c) {
+        means_[c] = sum_of(columns_.rows(), [x = columns_[c]](std::size_t r) { return x[r]; }) / rows();
+        for (int other = 0; other < columns_.size(); ++other) kept(c, other) = NAN;
     }
 
     double rows() const { return double(columns_.rows()); }
     double mean(int c) const { return means_[c]; }
     double operator()(int a, int b) {
-        if (a > b) std::swap(a, b);
-        double& kept = products_[std::size_t(a) * columns_.size() + b];
-        if (std::isnan(kept)) kept = product(a, b);
-        return kept;
+        double& found = kept(a, b);
+        if (std::isnan(found)) found = product(std::min(a, b), std::max(a, b));
+        return found;
     }
     /// What is added to the variance of a column of a blanket, so that copies and constants do no harm.
     double ridge(int c) {
@@ -113,6 +131,7 @@ public:
     }
 
 private:
+    double& kept(int a, int b) { return products_[std::size_t(std::min(a, b)) * columns_.size() + std::max(a, b)]; }
     double product(int a, int b) const {
         const double *x = columns_[a], *y = columns_[b];
         return sum_of(columns_.rows(), [=](std::size_t r) { return x[r] * y[r]; }) - rows() * means_[a] * means_[b];
@@ -224,22 +243,28 @@ struct Lacking {
     Linear model;
 };
 
+/// The rows that are marked. No branch: which they are is not foreseen.
+std::vector<int> places_of(const std::uint8_t* marked, std::size_t rows) {
+    std::vector<int> found(rows + 1);
+    std::size_t size = 0;
+    for (std::size_t r = 0; r < rows; ++r) found[size] = int(r), size += marked[r] != 0;
+    found.resize(size);
+    return found;
+}
+
 class Sweeper {
 public:
-    Sweeper(IncompleteMixed& given, std::uint64_t seed) : given_(given), columns_(given), draws_(seed) {
+    Sweeper(IncompleteMixed& given, std::uint64_t seed) : given_(given), columns_(given), sums_(columns_), draws_(seed) {
         for (int v = 0; v < int(given.states.size()); ++v) {
-            Lacking lacking{v, {}, columns_.of(given.blankets[v]), {}};
-            for (std::size_t r = 0; r < given.rows; ++r)
-                if (given.gone[v * given.rows + r]) lacking.cells.push_back(int(r));
+            Lacking lacking{v, places_of(&given.gone[v * given.rows], given.rows), columns_.of(given.blankets[v]), {}};
             if (!lacking.cells.empty()) lacking_.push_back(std::move(lacking));
         }
     }
     void fit() {
-        Sums sums(columns_);
         for (auto& [v, cells, blanket, model] : lacking_) {
             const int states = given_.states[v];
-            model = states ? discriminant(sums, columns_.first(v), states, blanket)
-                           : regression(sums, columns_.first(v), blanket);
+            model = states ? discriminant(sums_, columns_.first(v), states, blanket)
+                           : regression(sums_, columns_.first(v), blanket);
         }
     }
     void sweep() {
@@ -250,6 +275,8 @@ public:
             else
                 draw_numbers(lacking);
         }
+        for (const Lacking& lacking : lacking_)
+            for (int c : columns_.of({lacking.column})) sums_.renew(c);
     }
 
 private:
@@ -275,7 +302,7 @@ private:
         for (std::size_t k = 0; k < lacking.cells.size(); ++k) {
             const int row = lacking.cells[k];
             own[row] = fitted_[k] + lacking.model.deviation * draws_.normal();
-            table[row] = own[row] + columns_.shift(c);
+            table[row] = columns_.number(c, own[row]);
         }
     }
     void draw_states(const Lacking& lacking) {
@@ -301,6 +328,7 @@ private:
 
     IncompleteMixed& given_;
     BlockColumns columns_;
+    Sums sums_;
     Draws draws_;
     std::vector<Lacking> lacking_;
     std::vector<double> fitted_;

@@ -64,7 +64,7 @@ class Dataset:
         object.__setattr__(self, "table", table)
 
     def _keep_gone(self, shape: tuple[int, ...]) -> None:
-        gone = np.array(self.gone, dtype=np.bool_)
+        gone = np.array(self.gone, dtype=np.bool_, order="F")  # column by column, as the table
         if gone.shape != shape:
             raise DataError(f"gone must have the table's shape {list(shape)}")
         empty = np.flatnonzero(gone.all(axis=0))

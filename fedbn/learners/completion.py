@@ -20,7 +20,7 @@ import numpy as np
 from scipy.stats import chi2_contingency
 
 from fedbn._core.scores import draw_missing, draw_missing_mixed
-from fedbn.arrays import Codes, Floats, Indices
+from fedbn.arrays import Bools, Codes, Floats, Indices
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
@@ -71,7 +71,7 @@ def complete(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Datase
 def _complete_numbers(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Dataset:
     gone = np.ascontiguousarray(dataset.gone.T)  # type: ignore[union-attr]
     states = [len(each.states or ()) for each in dataset.schema.variables]
-    table = np.ascontiguousarray(_start(dataset, rng), dtype=np.float64)
+    table = np.ascontiguousarray(_start(dataset, gone, rng), dtype=np.float64)
     for _ in range(ROUNDS):
         dag = learn(Dataset(dataset.schema, table.T)).reorder(dataset.names)
         blankets = [np.flatnonzero(others).tolist() for others in moral_graph(dag)]
@@ -83,7 +83,7 @@ def _complete_numbers(dataset: Dataset, learn: Learn, rng: np.random.Generator) 
 def _complete_states(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Dataset:
     gone = np.ascontiguousarray(dataset.gone.T)  # type: ignore[union-attr]
     arities = dataset.cardinalities.tolist()
-    codes = np.ascontiguousarray(_start(dataset, rng), dtype=np.uint16)
+    codes = np.ascontiguousarray(_start(dataset, gone, rng), dtype=np.uint16)
     for _ in range(ROUNDS):
         dag = learn(Dataset(dataset.schema, codes.T)).reorder(dataset.names)
         parents = [np.flatnonzero(dag.adjacency[:, v]).tolist() for v in range(dataset.n)]
@@ -102,15 +102,14 @@ def _own_order(dataset: Dataset) -> Indices:
     return np.argsort(hashes, kind="stable")
 
 
-def _start(dataset: Dataset, rng: np.random.Generator) -> Codes | Floats:
+def _start(dataset: Dataset, gone: Bools, rng: np.random.Generator) -> Codes | Floats:
     """[n, rows]: each missing cell as a cell of its column that is there, at random."""
-    assert dataset.gone is not None
     codes = dataset.table.T.copy()
-    for column in range(dataset.n):
-        gone = dataset.gone[:, column]
-        seen = np.sort(codes[column, ~gone])
-        if gone.any():
-            codes[column, gone] = seen[rng.integers(len(seen), size=int(gone.sum()))]
+    for own, lacking in zip(codes, gone, strict=True):
+        places = np.flatnonzero(lacking)
+        if places.size:
+            seen = np.sort(own[~lacking])
+            own[places] = seen[rng.integers(len(seen), size=places.size)]
     return codes
 
 

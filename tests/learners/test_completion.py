@@ -85,6 +85,31 @@ def test_cells_of_both_kinds_are_drawn_as_by_the_twin(
     assert np.array_equal(found[~gone], table[~gone])
 
 
+@pytest.mark.parametrize("power", [-1000, -664, 664, 1016])
+def test_cells_of_any_scale_are_drawn_as_those_of_scale_one(power: int) -> None:
+    """Squares of 1e200 are infinite, and those of 1e-200 vanish."""
+    rng = np.random.default_rng(8)
+    states = [0, 3, 0, 0]
+    table = np.array([rng.normal(3, 2, 40), rng.integers(0, 3, 40), *rng.normal(size=(2, 40))])
+    table[2] += table[0]
+    gone = rng.random(table.shape) < 0.3
+    blankets = [[1, 2], [0, 2], [0, 1, 3], [2]]
+    factors = np.array([2.0**power, 1.0, 2.0**power, 1.0])[:, None]
+    found = draw_missing_mixed(table * factors, gone, states, blankets, 2, 2, 5)
+    assert np.array_equal(
+        found / factors, draw_missing_mixed(table, gone, states, blankets, 2, 2, 5)
+    )
+    expected = naive_completion.draw_mixed(table, gone, states, blankets, 2, 2, 5)
+    np.testing.assert_allclose(found / factors, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_cells_at_the_largest_number_are_finite() -> None:
+    largest = np.finfo(float).max
+    table = np.random.default_rng(2).choice([-1.0, 1.0], size=(2, 50)) * largest
+    gone = np.random.default_rng(3).random(table.shape) < 0.4
+    assert np.isfinite(draw_missing_mixed(table, gone, [0, 0], [[1], [0]], 2, 2, 0)).all()
+
+
 def mixed_rows(seed: int, rows: int) -> Dataset:
     """group → dose → answer ← group, and a category that two numbers make."""
     rng = np.random.default_rng(seed)
