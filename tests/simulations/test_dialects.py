@@ -70,5 +70,8 @@ def test_arff_and_a_file_without_the_columns(tmp_path: Path) -> None:
     file = tmp_path / "t.arff"
     file.write_text("@relation t\n@attribute a numeric\n@attribute b {x,y}\n@data\n1,x\n?,y\n")
     assert read_source(file) == [{"a": "1", "b": "x"}, {"a": "?", "b": "y"}]
+    nameless = tmp_path / "t.data"
+    nameless.write_text("1, x\n?, y\n\n")
+    assert read_source(nameless, "a b") == read_source(file)
     with pytest.raises(ConfigError, match="the file has no column 'bill_length_mm'"):
         write_dialects(PENGUINS, read_source(file), tmp_path, np.random.default_rng(0))
