@@ -104,7 +104,8 @@ class LearnerSettings(Settings):
     memory_mb: float = setting(
         512.0,
         "Memory in MB for stored scores and bitmaps, and as much again for the trees of BOSS. When "
-        "it is full, the stored values are discarded and computed again when needed.",
+        "it is full, the stored values are discarded and computed again when needed. Several "
+        "imputations share it.",
         finite_at_least(1),
     )
     threads: int = setting(
@@ -117,7 +118,8 @@ class LearnerSettings(Settings):
         1,
         "Number of tables that a table with imputed cells is completed to, independently of each "
         "other, from 1 to 100. The site learns from each of them, and sends what it finds with "
-        "equal weights.",
+        "equal weights. Each takes four searches: three between which its cells are drawn, and one "
+        "of the completed table.",
         between(1, 100),
     )
     knowledge: str | None = setting(
@@ -166,7 +168,8 @@ class LearnerSettings(Settings):
     seconds: float | None = setting(
         None,
         "Time limit of a search, in seconds. The best structure found by then is the result. Where "
-        "cells are imputed, the searches of one row weight, four for each imputation, share it.",
+        "cells are imputed, the searches of one row weight, four for each imputation, share it; "
+        "the draws of cells between them have no limit.",
         positive_and_finite,
         key="learner-seconds",
         flags=("--learner-seconds", "--seconds"),
