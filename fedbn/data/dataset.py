@@ -35,7 +35,8 @@ class Dataset:
     Raises
     ------
     DataError : the shape does not fit, there is no row, a code is outside its column's states,
-        or a value is NaN or infinite; or all cells of a column are missing.
+        or a value is NaN, infinite or so far from 1 that its square is; or all cells of a column
+        are missing.
     """
 
     schema: Schema
@@ -220,15 +221,27 @@ def _require_codes(schema: Schema, given: npt.NDArray[Any]) -> None:
             raise DataError(f"column {variable.name!r}: code {code} is not one of 0..{size - 1}")
 
 
+MOST = 1e140
+"""Largest size of a number: scores add up squares of numbers."""
+
+
 def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise DataError(f"values must be numbers, not {given.dtype}")
     values: Floats = _keep(given, np.float64)
-    if not np.isfinite(values).all():
+    largest = np.maximum(values.max(axis=0), -values.min(axis=0))
+    if not np.isfinite(largest).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise DataError(
             f"column {schema.names[column]!r}, row {row + 1}: "
             f"a value must be a finite number, not {values[row, column]}"
+        )
+    lost = np.flatnonzero((largest > 0) & ((largest < 1 / MOST) | (largest > MOST)))
+    if lost.size:
+        raise DataError(
+            f"column {schema.names[int(lost[0])]!r}: the largest number must lie between "
+            f"{1 / MOST:g} and {MOST:g} in size, not {largest[lost[0]]:g}: the squares of other "
+            "numbers are infinite or 0; use another unit ([factors] of a site's file)"
         )
     return values
 
