@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import MOST, Dataset, Schema
 from fedbn.data.preparation import Preparation
 from fedbn.data.table_format import TableFormat
 from fedbn.data.tables import (
@@ -263,7 +263,7 @@ def datasets(draw):
     if draw(st.booleans()):
         names = draw(st.sets(texts, min_size=1, max_size=4))
         row = st.lists(
-            st.floats(allow_nan=False, allow_infinity=False),
+            st.floats(-MOST, MOST).filter(lambda number: not 0 < abs(number) < 1 / MOST),
             min_size=len(names),
             max_size=len(names),
         )
