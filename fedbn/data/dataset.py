@@ -35,8 +35,8 @@ class Dataset:
     Raises
     ------
     DataError : the shape does not fit, there is no row, a code is outside its column's states,
-        or a value is NaN, infinite or so far from 1 that its square is; or all cells of a column
-        are missing.
+        or a value is NaN, infinite or so large that its square is; or all cells of a column are
+        missing.
     """
 
     schema: Schema
@@ -236,12 +236,12 @@ def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
             f"column {schema.names[column]!r}, row {row + 1}: "
             f"a value must be a finite number, not {values[row, column]}"
         )
-    lost = np.flatnonzero((largest > 0) & ((largest < 1 / MOST) | (largest > MOST)))
+    lost = np.flatnonzero(largest > MOST)
     if lost.size:
         raise DataError(
-            f"column {schema.names[int(lost[0])]!r}: the largest number must lie between "
-            f"{1 / MOST:g} and {MOST:g} in size, not {largest[lost[0]]:g}: the squares of other "
-            "numbers are infinite or 0; use another unit ([factors] of a site's file)"
+            f"column {schema.names[int(lost[0])]!r}: a number must be at most {MOST:g} in size, "
+            f"not {largest[lost[0]]:g}: squares of larger ones are infinite; use another unit "
+            "([factors] of a site's file)"
         )
     return values
 

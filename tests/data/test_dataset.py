@@ -234,14 +234,9 @@ def test_the_numbers_of_a_table_of_both_kinds_are_in_the_agreed_unit(tmp_path: P
     assert read_dataset(path, "mixed", how).column(0).tolist() == [240.0, 300.0]
 
 
-@pytest.mark.parametrize(("size", "shown"), [(1e200, r"1e\+200"), (1e-200, "1e-200")])
-def test_numbers_whose_squares_are_lost_are_refused_by_the_name_of_their_column(
-    size: float, shown: str
-) -> None:
-    """They gave an error without a column, or counted as a constant."""
+def test_numbers_whose_squares_are_infinite_are_refused_by_the_name_of_their_column() -> None:
     schema = Schema((Variable("a"), Variable("b", ("n", "y")), Variable("c")))
-    table = np.array([[1.0, 0, -size], [2.0, 1, 0.0]])
-    with pytest.raises(DataError, match=f"column 'c': the largest number must .* not {shown}:"):
+    table = np.array([[1.0, 0, -1e200], [2.0, 1, 0.0]])
+    with pytest.raises(DataError, match=r"column 'c': a number must be at most 1e\+140 in size"):
         Dataset(schema, table)
-    edge = np.where(table == -size, 1e140 if size > 1 else 1e-140, table)
-    assert Dataset(schema, edge).n_rows == 2
+    assert Dataset(schema, np.where(table == -1e200, 1e140, table)).n_rows == 2
