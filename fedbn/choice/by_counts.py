@@ -236,9 +236,7 @@ def taking(
     """
     more = _keeping(counted, state.schema, state.knowledge)
     wider = replace(state, known=MappingProxyType({**state.known, **more}))
-    if all(family in wider.known for family in counted_families(dag, state.uncounted)):
-        wider = _better_of(wider, dag)
-    return _search(wider, rng, end)
+    return _search(_better_of(wider, dag), rng, end)
 
 
 @dataclass(frozen=True)
@@ -452,8 +450,7 @@ def _search_at_one_price(state: Climb, rng: np.random.Generator, end: float | No
     restarts = RESTARTS + 2 * state.dag.n
     _, chosen = ordering_search(families, rng, start=order, restarts=restarts, seconds=left)
     dag = families.dag(chosen)
-    fixed = set(state.uncounted) <= set(families_of([dag]))
-    if not fixed or (state.knowledge is not None and state.knowledge.breaches(dag)):
+    if state.knowledge is not None and state.knowledge.breaches(dag):
         return state
     better = _better_of(state, dag)
     return better if is_over(end) else _better_by_classes(better)
@@ -466,7 +463,10 @@ def _better_by_classes(state: Climb) -> Climb:
 
 
 def _better_of(state: Climb, dag: DAG) -> Climb:
-    """With a DAG of known families, if it is better."""
+    """With a DAG, if its families are known, but for all that are uncounted, and it is better."""
+    families = families_of([dag])
+    if not set(state.uncounted) <= set(families) <= {*state.known, *state.uncounted}:
+        return state
     value = _total(dag, lambda family: state.known[family].score, state)
     value -= state.prior.of(dag.n_edges)
     return replace(state, dag=dag, value=value) if value > state.value + TOLERANCE else state

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -27,6 +27,7 @@ from fedbn.choice.by_counts import Climb, Counted, begin, climb_on, is_over, tak
 from fedbn.choice.candidates import CandidateLimits, Candidates
 from fedbn.choice.neighbours import neighbours
 from fedbn.data.dataset import Schema
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, families_of
 from fedbn.scores.base import TabulatedScore
@@ -124,12 +125,17 @@ def chosen_by_scatters(
     pairs: Bools,
     rng: np.random.Generator,
     *,
+    consensus: DAG | None,
     climbs: bool,
     knowledge: Knowledge | None = None,
     limits: CandidateLimits | None = None,
     seconds: float | None = None,
 ) -> Climb | None:
-    """The best structure that is found; None where every candidate has a family that is refused.
+    """The best structure that is found; None where every candidate has a refused family, unless
+    the consensus is given.
+
+    A refused family of the consensus stays, as one that cannot be counted does: no time limit and
+    no other candidate loses what the structures alone have.
 
     Parameters
     ----------
@@ -137,6 +143,8 @@ def chosen_by_scatters(
     schema, scores : of the same columns.
     pairs : bool [n, n], symmetric: the pairs that some site joined.
     rng : for the ordering search.
+    consensus : what the structures alone chose, a candidate; None where totals of several sets of
+        sites are to be compared, for which no family may be left out.
     climbs : whether to go on beyond the families of the candidates.
     knowledge : what the candidates keep.
     limits : of the families that a climb looks at.
@@ -145,15 +153,10 @@ def chosen_by_scatters(
     """
     end = None if seconds is None else time.monotonic() + seconds
     counted = scores.score_all(candidates.families)
-    usable = [
-        candidate
-        for candidate in candidates.listed
-        if all(math.isfinite(counted[family].score) for family in families_of([candidate.dag]))
-    ]
-    if not usable:
+    usable, counted = _usable(candidates, counted, consensus)
+    if not usable.listed:
         return None
-    listed = replace(candidates, listed=tuple(usable))
-    state = begin(listed, schema, counted, rng, knowledge, end=end)
+    state = begin(usable, schema, counted, rng, knowledge, end=end)
     if not climbs:
         return state
     state = _beside_pooled(state, scores, rng, end)
@@ -164,6 +167,22 @@ def chosen_by_scatters(
             break
         state = climb_on(state, scored, rng, end)
     return state
+
+
+def _usable(
+    candidates: Candidates, counted: Mapping[Family, Counted], consensus: DAG | None
+) -> tuple[Candidates, dict[Family, Counted]]:
+    """The candidates that have a score but for the refused families of the consensus, and these;
+    with the families of the other variables."""
+
+    def refused(dag: DAG) -> set[Family]:
+        return {each for each in families_of([dag]) if not math.isfinite(counted[each].score)}
+
+    kept = set() if consensus is None else refused(consensus)
+    usable = tuple(each for each in candidates.listed if refused(each.dag) == kept)
+    fixed = {family.node for family in kept}
+    others = {each: scores for each, scores in counted.items() if each.node not in fixed}
+    return replace(candidates, listed=usable, uncounted=tuple(sorted(kept))), others
 
 
 def _beside_pooled(

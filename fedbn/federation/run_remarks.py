@@ -167,7 +167,12 @@ def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:
     kept = choice.uncounted
     if kept:
         names = _name_all(kept, schema)
-        said.append(f"some families are too large to be counted, so the structures decide: {names}")
+        why = (
+            "are too large to be counted"
+            if schema.kind == "categorical"
+            else "have no score, as some of their columns determine others"
+        )
+        said.append(f"some families {why}, so the structures decide: {names}")
     others = sorted(set(choice.left_out) - set(kept), key=lambda family: _size(family, schema))
     if others:
         said.append(

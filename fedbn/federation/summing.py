@@ -58,13 +58,12 @@ def choose_by_sums(
         return replace(result, groups=groups)
     sites = tuple(sorted(scatters))
     climbs, seconds = settings.choose == "climb", settings.seconds
-    found = _best(opened, scatters, sites, climbs=climbs, seconds=seconds)
-    if found is None:
-        return result
+    found = _best(opened, scatters, sites, result.consensus.dag, climbs=climbs, seconds=seconds)
+    assert found is not None
     size = len(scatters[sites[0]].products)
-    choice = replace(
-        choice_of(found, opened.candidates, sites), requests=1, cells=size * (size + 1) // 2
-    )
+    left_out = tuple(sorted({*opened.candidates.left_out, *found.uncounted}))
+    candidates = replace(opened.candidates, left_out=left_out)
+    choice = replace(choice_of(found, candidates, sites), requests=1, cells=size * (size + 1) // 2)
     return with_choice(result, choice)
 
 
@@ -75,7 +74,7 @@ def _groups(opened: Counting, scatters: Mapping[str, Scatter]) -> Groups | None:
         return None
 
     def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
-        found = _best(opened, scatters, sites, climbs=False)
+        found = _best(opened, scatters, sites, None, climbs=False)
         if found is None:
             return DAG.empty(opened.schema.names), -np.inf
         return found.dag, found.value
@@ -87,6 +86,7 @@ def _best(
     opened: Counting,
     scatters: Mapping[str, Scatter],
     sites: tuple[str, ...],
+    consensus: DAG | None,
     *,
     climbs: bool,
     seconds: float | None = None,
@@ -98,6 +98,7 @@ def _best(
         scatter_scores(opened.schema, [scatters[site] for site in sorted(sites)]),
         opened.pairs,
         np.random.default_rng([opened.seed, STREAM, 0]),
+        consensus=consensus,
         climbs=climbs,
         knowledge=opened.knowledge,
         limits=opened.limits,
