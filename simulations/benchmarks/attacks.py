@@ -14,7 +14,8 @@ honest and the limits of the server, and collude: all send the same, except for 
 
     search       with --search TRIES: the worst that a search through the true server finds
                  (`simulations.benchmarks.attack_search`), from the honest consensus, `wrong-edges`
-                 and `order`, and near the honest consensus; hostile sites are then part of --sites
+                 and `order`, and near the honest consensus; hostile sites are then part of --sites.
+                 With --sums the consensus is that of secure sums, which see no site to be far
 
 Everything goes through `server_round` with its default settings. Drift is the SMHD from the honest
 consensus; seconds are CPU, the least of three runs; ratio is that to the honest fusion.
@@ -33,8 +34,11 @@ from pathlib import Path
 
 import numpy as np
 
+from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.others import TIMES as TIMES_AS_FAR
+from fedbn.consensus.pooling import prefer
 from fedbn.consensus.remarks import remarks
+from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Schema
 from fedbn.errors import FedbnError
 from fedbn.federation.density import PAIRS_PER_VARIABLE
@@ -56,7 +60,8 @@ TIMES = 3
 
 @dataclass(frozen=True)
 class Row:
-    """One attack; `warned`: whether the result says that something is wrong with an input."""
+    """One attack; `warned`: whether the result says that something is wrong with an input. With sums
+    that is not looked at; times, refusals and the pooling are always those of the open run."""
 
     network: str
     honest: int
@@ -202,11 +207,21 @@ def attack(
         )
 
 
-def search_structure(network: str, dags: Sequence[DAG], hostile: int, tries: int, seed: int) -> Row:
+def consensus_of(replies: Sequence[ClientReply], *, sums: bool) -> DAG:
+    """Of the round with the default settings; what secure sums find is a state of the paths."""
+    if not sums:
+        return fuse_once(replies).consensus.dag
+    dags = [dag for reply in replies for dag in reply.dags]
+    return prefer(mcbnc_paths(dags), select_consensus)[1].dag
+
+
+def search_structure(
+    network: str, dags: Sequence[DAG], hostile: int, tries: int, seed: int, *, sums: bool = False
+) -> Row:
     """The worst attack of `hostile` sites that a search finds, on honest sites that send `dags`."""
     honest = [ClientReply(f"honest {i:02}", (dag,), (1.0,), "ok") for i, dag in enumerate(dags)]
-    before, honest_seconds = fuse(honest)
-    consensus, rng = before.consensus.dag, np.random.default_rng([seed, hostile])
+    _, honest_seconds = fuse(honest)
+    consensus, rng = consensus_of(honest, sums=sums), np.random.default_rng([seed, hostile])
     target = Target(consensus, _edges_at_the_door(dags), rng)
 
     def with_hostile(dag: DAG) -> list[ClientReply]:
@@ -214,7 +229,7 @@ def search_structure(network: str, dags: Sequence[DAG], hostile: int, tries: int
         return [*honest, *sent]
 
     def consensus_with(dag: DAG) -> DAG:
-        return fuse_once(with_hostile(dag)).consensus.dag
+        return consensus_of(with_hostile(dag), sums=sums)
 
     starts = [consensus, *wrong_edges(target), *adversarial_order(target)]
     usual = statistics.median_low(smhd(consensus, dag) for dag in dags)
@@ -238,13 +253,13 @@ def search_structure(network: str, dags: Sequence[DAG], hostile: int, tries: int
         network=network,
         honest=len(dags),
         hostile=hostile,
-        attack="search",
+        attack="search of sums" if sums else "search",
         refused=len(result.refused),
         honest_edges=consensus.n_edges,
-        edges=result.consensus.dag.n_edges,
+        edges=consensus_with(found.dag).n_edges,
         drift=found.drift,
         pooling=result.consensus.pooling,
-        warned=_is_warned(result),
+        warned=not sums and _is_warned(result),
         honest_seconds=round(honest_seconds, 4),
         seconds=round(seconds, 4),
         ratio=round(seconds / honest_seconds, 1),
@@ -282,6 +297,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--hostile", type=counts, default=[1, 2, 3], help="numbers of hostile sites (1,2,3)")
     add("--attacks", nargs="+", choices=sorted(ATTACKS), default=list(ATTACKS))
     add("--search", type=count, help="tries of a search for the worst structure, instead")
+    add("--sums", action="store_true", help="search against secure sums")
     add("--rows", type=count, default=5000, help="rows of every honest site (5000)")
     add("--seed", type=seed, default=1, help="of everything random (1)")
     add("--out", type=Path, help="CSV file for the table, too")
@@ -305,8 +321,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for honest, hostile in cases:
             rows: Iterable[Row]
             if options.search:
+                some, tries = dags[:honest], options.search
                 rows = [
-                    search_structure(network, dags[:honest], hostile, options.search, options.seed)
+                    search_structure(network, some, hostile, tries, options.seed, sums=options.sums)
                 ]
             else:
                 rows = attack(network, dags[:honest], hostile, options.attacks, options.seed)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.pooling import prefer
+from fedbn.consensus.threshold import select_consensus
 from fedbn.federation.reply_limits import Limits
+from fedbn.federation.state import ClientReply
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import perturb
@@ -14,6 +18,7 @@ from simulations.benchmarks.attacks import (
     ATTACKS,
     Target,
     attack,
+    consensus_of,
     main,
     search_structure,
     under_order,
@@ -89,3 +94,14 @@ def test_what_a_search_finds_against_child_is_small_and_warned_of() -> None:
     row = search_structure("child", honest, 3, 60, 1)
     assert row.drift <= 5
     assert row.warned or row.drift <= 3
+
+
+def test_a_search_of_sums_moves_what_sums_choose() -> None:
+    child = load_network("child").dag
+    truth = child.reorder(sorted(child.names))
+    honest = [perturb(truth, 4, rng=np.random.default_rng(k)) for k in range(7)]
+    row = search_structure("child", honest, 3, 12, 1, sums=True)
+    replies = [ClientReply(str(k), (dag,), (1.0,), "ok") for k, dag in enumerate(honest)]
+    paths = mcbnc_paths(honest)
+    assert consensus_of(replies, sums=True) == prefer(paths, select_consensus)[1].dag
+    assert (row.attack, row.warned) == ("search of sums", False)
