@@ -175,11 +175,11 @@ def _usable(
     """The candidates that have a score but for the refused families of the consensus, and these;
     with the families of the other variables."""
 
-    def refused(dag: DAG) -> set[Family]:
+    def refusals(dag: DAG) -> set[Family]:
         return {each for each in families_of([dag]) if not math.isfinite(counted[each].score)}
 
-    kept = set() if consensus is None else refused(consensus)
-    usable = tuple(each for each in candidates.listed if refused(each.dag) == kept)
+    kept = set() if consensus is None else refusals(consensus)
+    usable = tuple(each for each in candidates.listed if refusals(each.dag) == kept)
     fixed = {family.node for family in kept}
     others = {each: scores for each, scores in counted.items() if each.node not in fixed}
     return replace(candidates, listed=usable, uncounted=tuple(sorted(kept))), others
