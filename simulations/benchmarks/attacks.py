@@ -60,8 +60,10 @@ TIMES = 3
 
 @dataclass(frozen=True)
 class Row:
-    """One attack; `warned`: whether the result says that something is wrong with an input. With sums
-    that is not looked at; times, refusals and the pooling are always those of the open run."""
+    """One attack; `warned`: whether the result says that something is wrong with an input.
+
+    With sums that is not looked at; times, refusals and the pooling are those of the open run.
+    """
 
     network: str
     honest: int
