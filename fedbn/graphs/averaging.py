@@ -57,12 +57,15 @@ def averaged_dag(
     """
     from fedbn._core.graphs import averaged_arcs
 
-    seen = np.full(votes.shape, total) if isinstance(total, int) else np.ascontiguousarray(total)
     least = significance_threshold(votes, total) if threshold is None else Fraction(str(threshold))
-    weights, place = np.unique(seen, return_inverse=True)
-    above = np.array([int(least * int(weight)) for weight in weights], dtype=np.int64)
+    if isinstance(total, int):
+        seen, limits = (np.full(votes.shape, each) for each in (total, int(least * total)))
+    else:
+        seen = np.ascontiguousarray(total)
+        weights, place = np.unique(seen, return_inverse=True)
+        above = np.array([int(least * int(weight)) for weight in weights], dtype=np.int64)
+        limits = above[place].reshape(seen.shape)
     known = (Knowledge() if knowledge is None else knowledge).bits(names)
-    limits = above[place].reshape(seen.shape)
     parents = averaged_arcs(np.ascontiguousarray(votes), limits, seen, **known)
     return DAG(names, unpack(parents, len(names)).T)
 
