@@ -6,6 +6,11 @@ standard deviations (1.4826 times the median absolute deviation) than a normal s
 has with probability `LEVEL` (Bonferroni over the sites). Where all sites tell their rows, a line
 through their logarithms is taken out first: few rows are no fault.
 
+A median absolute deviation of ten sites is small by chance now and then, above all where they
+differ in few pairs. But a site's own differences, which are half of the median SMHD m, are a count,
+and a count of m / 2 has a standard deviation of √(m / 2): so a logarithm of 1 + m is not taken to
+vary by less than √(m / 2) / (1 + m). Pairs that differ together vary more; the level is not exact.
+
 It is named and stays in its group: `auto` makes no group of one. A broken or hostile site looks
 like this, and `robust = clip` bounds what it can do to the consensus; so does a site of a
 population of its own.
@@ -23,9 +28,6 @@ __all__ = ["LEAST_SITES", "LEVEL", "outliers_of"]
 LEVEL = 0.01
 LEAST_SITES = 5
 """Of fewer sites nobody is said to stand alone."""
-
-SMALLEST = 0.05
-"""Least robust standard deviation of the logarithms: sites that agree well differ by chance."""
 
 
 def outliers_of(tree: SiteTree, groups: tuple[int, ...]) -> tuple[int, ...]:
@@ -53,12 +55,20 @@ def _alone(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]:
     k = len(members)
     total = k * own + votes.sum() - 2.0 * shares @ votes
     itself = 2.0 * (own - (shares**2).sum(axis=1))
-    mean = np.log1p((total - itself) / (k - 1))
+    distances = (total - itself) / (k - 1)
+    mean = np.log1p(distances)
     if tree.profiles.rows is not None:
         logs = tree.profiles.covariate[members]
         if np.ptp(logs) > 0:
             mean = mean - theilslopes(mean, logs)[0] * logs
     apart = mean - np.median(mean)
-    spread = max(1.4826 * float(np.median(np.abs(apart))), SMALLEST)
+    spread = max(1.4826 * float(np.median(np.abs(apart))), _by_chance(float(np.median(distances))))
     found: NDArray[np.bool_] = apart / spread > norm.isf(LEVEL / k)
     return found
+
+
+def _by_chance(distance: float) -> float:
+    """What the logarithm of 1 + a distance varies by, where a half of it is a count; a distance of
+    at least 1, so that sites that agree wholly have room for one pair."""
+    m = max(distance, 1.0)
+    return float(np.sqrt(m / 2.0) / (1.0 + m))
