@@ -40,7 +40,9 @@ def test_the_run_stops_and_says_which_site_differs_in_what(
     with pytest.raises(SchemaError) as error:
         run(tmp_path)
     words = "client 'north' has no column 'b'; has column 'c', which is not agreed"
-    assert words + "; variables = union (--variables union) takes sites" in str(error.value)
+    lacking = "; 'c' is not agreed because clients 'east', 'south' lack it"
+    advice = "; variables = union (--variables union) takes sites"
+    assert words + lacking + advice in str(error.value)
     told = [record.getMessage() for record in caplog.records if record.name == "fedbn.client"]
     assert told == ["the agreed columns and this site: this site " + words.partition("north' ")[2]]
 
