@@ -203,7 +203,7 @@ Linear regression(Sums& sums, int column, const std::vector<int>& blanket) {
 Linear discriminant(Sums& sums, int first, int states, const std::vector<int>& blanket) {
     const int size = int(blanket.size());
     std::vector<double> counts(states, 0.0), means(std::size_t(states) * size, 0.0);  // of z, less its mean over all rows
-    double* const last = &means[std::size_t(states - 1) * size];
+    double* const last = means.data() + std::size_t(states - 1) * size;
     counts[states - 1] = sums.rows();
     for (int state = 0; state + 1 < states; ++state) {
         counts[state] = std::round(sums.rows() * sums.mean(first + state));
