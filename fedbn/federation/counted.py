@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,8 @@ def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
 
     def new(known: Sequence[Any]) -> Iterable[Any]:
         columns, earlier = read_tables(known)
-        before = _with_missing_cells(earlier)
-        for table in _with_missing_cells(tables):
-            if any(table.differs_by_few(each, least) for each in before):
+        for table, each in _pairs_to_compare(tables, earlier, least):
+            if table.differs_by_few(each, least):
                 what = (
                     f"counts of {', '.join(table.names)}"
                     if table.names
@@ -83,6 +83,33 @@ def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
                 yield from _to_lines(table, columns)
 
     enter_lines(path, new, word="counts", holds="what was counted")
+
+
+def _pairs_to_compare(
+    tables: Sequence[ToldCounts], earlier: Sequence[ToldCounts], least: int
+) -> Iterable[tuple[ToldCounts, ToldCounts]]:
+    """Every new table with every earlier one; and the rows that have a cell of a column, as shares
+    of missing cells tell them, with the rows of all other tables, which may lack the rows without
+    it."""
+    here, there = _with_missing_cells(tables), _with_missing_cells(earlier)
+    yield from product(here, there)
+    yield from product(_rows_with_a_cell(here, least), _of_rows(earlier))
+    yield from product(_of_rows(tables), _rows_with_a_cell(there, least))
+
+
+def _rows_with_a_cell(tables: Sequence[ToldCounts], least: int) -> list[ToldCounts]:
+    """The numbers of rows that have a cell, once each, where the share of missing cells is told."""
+    found = {
+        (each.digest, each.rows): each
+        for each in (table.rows_with_a_cell(least) for table in tables)
+        if each is not None
+    }
+    return [*found.values()]
+
+
+def _of_rows(tables: Sequence[ToldCounts]) -> list[ToldCounts]:
+    """The tables that are no shares of missing cells."""
+    return [table for table in tables if not table.is_share]
 
 
 def _with_missing_cells(tables: Sequence[ToldCounts]) -> list[ToldCounts]:

@@ -26,6 +26,8 @@ __all__ = ["COMPARED_PAIRS", "ToldCounts", "missing_cells"]
 COMPARED_PAIRS = 20_000_000
 """Pairs of counts of two tables that are compared at most."""
 
+_SHARE_OF = "missing cells of "
+
 
 @dataclass(frozen=True)
 class ToldCounts:
@@ -67,6 +69,18 @@ class ToldCounts:
         schema = Schema(tuple(kept)) if kept else None
         return ToldCounts(self.digest, schema, self.cells.sum(axis=away), self.sums)
 
+    @property
+    def is_share(self) -> bool:
+        """Whether this is how many cells of a column are missing (`missing_cells`)."""
+        return len(self.names) == 1 and self.names[0].startswith(_SHARE_OF)
+
+    def rows_with_a_cell(self, least: int) -> ToldCounts | None:
+        """Of a share of missing cells the number of rows that have the cell; None for other tables,
+        and where fewer than `least` cells are missing or there, so that no share is told."""
+        if not self.is_share or self.cells.min() < least:
+            return None
+        return ToldCounts(self.digest, None, self.cells[0])
+
     def missing_cells(self) -> Iterable[ToldCounts]:
         """How many cells are missing of each column that has a state for them."""
         for variable in () if self.schema is None else self.schema.variables:
@@ -92,7 +106,7 @@ class ToldCounts:
 def missing_cells(digest: str, name: str, rows: int, missing: int) -> ToldCounts:
     """How many of the cells of a column are missing: a table of its own, as a site that tells this
     may have no state for them."""
-    schema = Schema.categorical({f"missing cells of {name}": ("there", "gone")})
+    schema = Schema.categorical({f"{_SHARE_OF}{name}": ("there", "gone")})
     return ToldCounts(digest, schema, np.array([rows - missing, missing]))
 
 

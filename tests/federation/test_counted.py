@@ -111,6 +111,30 @@ def test_shares_of_missing_cells_and_counts_of_their_state(
         assert refused(path, later) == expected
 
 
+@pytest.mark.parametrize("first", ["shares", "counts"])
+@pytest.mark.parametrize("known", ["share", "state"])
+def test_rows_with_a_cell_and_counts_of_a_table_without_the_others(
+    tmp_path: Path, first: str, known: str
+) -> None:
+    """Of 200 rows 40 lack x, as one contract tells; another drops rows, also those without y."""
+    state = ToldCounts("shares", Schema.categorical({"x": ("0", "missing")}), np.array([160, 40]))
+    share = missing_cells("shares", "x", 200, 40) if known == "share" else state
+    for without_y, expected in ((0, False), (1, True), (4, True), (5, False)):
+        rest = np.array([100, 60 - without_y])
+        counts = ToldCounts("counts", Schema.categorical({"b": ("n", "y")}), rest)
+        earlier, later = ([share], [counts]) if first == "shares" else ([counts], [share])
+        path = tmp_path / f"{without_y}"
+        enter_counts(path, earlier, LEAST)
+        assert refused(path, later) == expected
+
+
+def test_shares_of_two_columns_are_not_compared(tmp_path: Path) -> None:
+    """Which rows lack x says nothing of which lack y."""
+    path = tmp_path / "counted"
+    enter_counts(path, [missing_cells("one", "x", 200, 40)], LEAST)
+    assert not refused(path, [missing_cells("other", "y", 200, 41)])
+
+
 def test_moments_of_a_table_that_differs_by_few_rows(tmp_path: Path) -> None:
     path = counted_beside(tmp_path / "t.csv")
     enter_sums(path, None, "aa", 100, LEAST)
