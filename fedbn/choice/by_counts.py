@@ -25,7 +25,8 @@ What is maximised is the sum of the families' scores less what a structure of th
 (`fedbn.choice.prior`); a search pays the price of an edge at the structure that it begins with.
 Scores that are reported are without it.
 
-A variable whose family in the consensus of the structures is too large to be counted keeps it.
+A variable keeps its family of the consensus of the structures where that family is too large to be
+counted, or where sums of products give it no score.
 """
 
 from __future__ import annotations
@@ -289,8 +290,10 @@ class CountedChoice:
         of products chose.
     requests : how often counts were asked for.
     families, cells : how many were asked for in all.
-    left_out : the families whose tables were too large to be asked for.
+    left_out : the families that the limits left out (`fedbn.choice.candidates`).
     sites : names of the sites whose counts were summed.
+    unscored : the families of the structure to which sums of products give no score
+        (`fedbn.choice.by_scatters`).
     moves : where sites have different columns, the moves from the consensus of the structures to
         the chosen one (`fedbn.choice.judged`); None elsewhere. There is no total then: `score` is
         the sum of their gains, `candidate_score` 0.
@@ -307,12 +310,15 @@ class CountedChoice:
     cells: int
     left_out: tuple[Family, ...]
     sites: tuple[str, ...]
+    unscored: tuple[Family, ...] = ()
     moves: tuple[JudgedMove, ...] | None = None
 
     @property
     def uncounted(self) -> tuple[Family, ...]:
-        """The families of the structure that are left out: the structures alone chose them."""
-        return tuple(family for family in families_of([self.dag]) if family in self.left_out)
+        """The families of the structure that the structures alone chose: they are left out, or have
+        no score."""
+        without = {*self.left_out, *self.unscored}
+        return tuple(family for family in families_of([self.dag]) if family in without)
 
 
 def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> CountedChoice:
@@ -345,6 +351,7 @@ def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> C
         cells=sum(cells_of(state.schema, family) for family in state.known),
         left_out=candidates.left_out,
         sites=sites,
+        unscored=tuple(sorted(set(state.uncounted) - set(candidates.left_out))),
     )
 
 

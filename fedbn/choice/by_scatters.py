@@ -172,11 +172,12 @@ def chosen_by_scatters(
 def _usable(
     candidates: Candidates, counted: Mapping[Family, Counted], consensus: DAG | None
 ) -> tuple[Candidates, dict[Family, Counted]]:
-    """The candidates that have a score but for the refused families of the consensus, and these;
-    with the families of the other variables."""
+    """The candidates that have a score but for the families of the consensus that are refused or
+    were left out, and these; with the families of the other variables."""
+    scored = {each for each, found in counted.items() if math.isfinite(found.score)}
 
     def refusals(dag: DAG) -> set[Family]:
-        return {each for each in families_of([dag]) if not math.isfinite(counted[each].score)}
+        return set(families_of([dag])) - scored
 
     kept = set() if consensus is None else refusals(consensus)
     usable = tuple(each for each in candidates.listed if refusals(each.dag) == kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
@@ -85,6 +85,10 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
             }
             for family in choice.left_out
         ],
+        "without_score": [
+            {"variable": names[family.node], "parents": [names[p] for p in family.parents]}
+            for family in choice.unscored
+        ],
     }
 
 
@@ -100,11 +104,20 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
     return {name: getattr(choice, name) for name in _PLAIN} | {
         "edges": np.argwhere(choice.dag.adjacency).tolist(),
         "mechanisms": [asdict(each) for each in choice.mechanisms],
-        "left_out": [[node, list(parents)] for node, parents in choice.left_out],
+        "left_out": _families_to_list(choice.left_out),
+        "unscored": _families_to_list(choice.unscored),
         **_counts_to_dict(choice.counts),
         **({} if choice.moves is None else _worth(choice)),
         "sites": list(choice.sites),
     }
+
+
+def _families_to_list(families: Iterable[Family]) -> list[Any]:
+    return [[node, list(parents)] for node, parents in families]
+
+
+def _families_from_list(content: Iterable[Any]) -> tuple[Family, ...]:
+    return tuple(Family(node, tuple(parents)) for node, parents in content)
 
 
 def _counts_to_dict(counts: FamilyCounts | None) -> dict[str, Any]:
@@ -121,7 +134,7 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
     KeyError, TypeError, ValueError, FedbnError : the content is not as above.
     """
     dag = DAG(schema.names, matrix_of_pairs(content["edges"], schema.n))
-    left_out = tuple(Family(node, tuple(parents)) for node, parents in content["left_out"])
+    left_out = _families_from_list(content["left_out"])
     counts = None
     moves = None
     if "moves" in content:
@@ -140,6 +153,7 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
         mechanisms=tuple(mechanisms),
         counts=counts,
         left_out=left_out,
+        unscored=_families_from_list(content.get("unscored", ())),
         sites=tuple(str(site) for site in content["sites"]),
         moves=moves,
         **{name: content[name] for name in _PLAIN},

@@ -28,7 +28,7 @@ def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     on columns that are constant within every site, on sites that are two groups or far from the
     consensus, on a site with most of the counted rows, on row weights that broke a limit, on
     families of more parameters than all rows pay for, on columns that no site answered for
-    together, on counts that are lacking, and on families too large to be counted."""
+    together, on counts that are lacking, and on families that could not be judged."""
     said: list[str] = []
     if isinstance(result, FederationResult):
         said += [
@@ -164,20 +164,21 @@ def _on_lacking(result: SecureResult) -> list[str]:
 
 def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:
     said = []
-    kept = choice.uncounted
+    if choice.unscored:
+        names = list_some([_name(each, schema) for each in choice.unscored], SHOWN, quoted=False)
+        said.append(
+            "sums of products give some families no score, since some of their columns determine "
+            f"others or they have more parents than rows, so the structures decide: {names}"
+        )
+    kept = [family for family in choice.uncounted if family not in choice.unscored]
     if kept:
         names = _name_all(kept, schema)
-        why = (
-            "are too large to be counted"
-            if schema.kind == "categorical"
-            else "have no score, as some of their columns determine others"
-        )
-        said.append(f"some families {why}, so the structures decide: {names}")
+        said.append(f"some families are too large to be counted, so the structures decide: {names}")
     others = sorted(set(choice.left_out) - set(kept), key=lambda family: _size(family, schema))
     if others:
         said.append(
-            f"{count_of(len(others), 'family')} of other candidates had tables too large to be "
-            f"counted, the smallest {_name_all(others[:1], schema)}"
+            f"{count_of(len(others), 'family')} of other candidates were beyond the limits of what "
+            f"is counted, the smallest {_name_all(others[:1], schema)}"
         )
     return said
 
@@ -192,9 +193,10 @@ def _name_all(families: Sequence[Family], schema: Schema) -> str:
     >>> _name_all([Family(1, (0,))], schema)
     'b given a (6 cells)'
     """
-    told = [
-        f"{schema.names[node]} given {list_some([schema.names[p] for p in parents], quoted=False)} "
-        f"({cells_of(schema, Family(node, parents))} cells)"
-        for node, parents in families
-    ]
+    told = [f"{_name(each, schema)} ({cells_of(schema, each)} cells)" for each in families]
     return list_some(told, SHOWN, quoted=False)
+
+
+def _name(family: Family, schema: Schema) -> str:
+    parents = list_some([schema.names[p] for p in family.parents], quoted=False)
+    return f"{schema.names[family.node]} given {parents}"

@@ -61,9 +61,8 @@ def choose_by_sums(
     found = _best(opened, scatters, sites, result.consensus.dag, climbs=climbs, seconds=seconds)
     assert found is not None
     size = len(scatters[sites[0]].products)
-    left_out = tuple(sorted({*opened.candidates.left_out, *found.uncounted}))
-    candidates = replace(opened.candidates, left_out=left_out)
-    choice = replace(choice_of(found, candidates, sites), requests=1, cells=size * (size + 1) // 2)
+    choice = choice_of(found, opened.candidates, sites)
+    choice = replace(choice, requests=1, cells=size * (size + 1) // 2)
     return with_choice(result, choice)
 
 

@@ -99,6 +99,9 @@ def _asked_words(choice: CountedChoice) -> str:
 
 
 def _left_out(choice: CountedChoice) -> str:
-    if not choice.left_out:
-        return ""
-    return f"; {count_of(len(choice.left_out), 'family')} too large to be counted"
+    said = ""
+    if choice.left_out:
+        said += f"; {count_of(len(choice.left_out), 'family')} beyond the limits of what is counted"
+    if choice.unscored:
+        said += f"; {count_of(len(choice.unscored), 'family')} without a score"
+    return said

@@ -177,6 +177,29 @@ def test_a_refused_family_of_the_consensus_stays(climbs: bool, seconds: float | 
     assert found.uncounted == (Family(2, (0,)),)
 
 
+def test_a_family_of_the_consensus_that_the_limits_left_out_stays() -> None:
+    tables = [site(seed) for seed in range(3)]
+    scores = scatter_scores(SCHEMA, [scatter_of_table(each) for each in tables])
+    consensus = DAG.from_edges(NAMES, ["ab", "ac"])
+    found = chosen_by_scatters(
+        Candidates(
+            (candidate(consensus),),
+            families_of([DAG.from_edges(NAMES, ["ab"]), DAG.empty(NAMES)]),
+            left_out=(Family(2, (0,)),),
+            uncounted=(Family(2, (0,)),),
+        ),
+        SCHEMA,
+        scores,
+        ~np.eye(4, dtype=np.bool_),
+        np.random.default_rng(0),
+        consensus=consensus,
+        climbs=False,
+    )
+    assert found is not None
+    assert found.uncounted == (Family(2, (0,)),)
+    assert ("a", "c") in found.dag.edges
+
+
 def test_a_climb_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search for all rows gets half of what is left; after the end nothing begins: no round, no
     ordering search, no operator of classes."""
