@@ -35,8 +35,7 @@ class Dataset:
     Raises
     ------
     DataError : the shape does not fit, there is no row, a code is outside its column's states,
-        or a value is NaN, infinite or so large that its square is; or all cells of a column are
-        missing.
+        or a value is NaN, infinite or larger than `MOST`; or all cells of a column are missing.
     """
 
     schema: Schema
@@ -222,7 +221,8 @@ def _require_codes(schema: Schema, given: npt.NDArray[Any]) -> None:
 
 
 MOST = 1e140
-"""Largest size of a number: scores add up squares of numbers."""
+"""Largest size of a number. Over as many rows as can be counted (2^52) sums of products of two such
+numbers are finite, below 1e296. Of numbers above some 1e146 they might be infinite."""
 
 
 def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
@@ -240,8 +240,8 @@ def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
     if lost.size:
         raise DataError(
             f"column {schema.names[int(lost[0])]!r}: a number must be at most {MOST:g} in size, "
-            f"not {largest[lost[0]]:g}: squares of larger ones are infinite; use another unit "
-            "([factors] of a site's file)"
+            f"not {largest[lost[0]]:g}, so that sums of products over all rows stay finite; use "
+            "another unit ([factors] of a site's file)"
         )
     return values
 

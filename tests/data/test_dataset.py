@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema, Variable, union_schema
+from fedbn.data.dataset import MOST, Dataset, Schema, Variable, union_schema
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
 from fedbn.data.table import Table
 from fedbn.data.tables import read_dataset, write_table
 from fedbn.errors import ConfigError, DataError, FedbnWarning, SchemaError
 from fedbn.federation.agreement import negotiate
+from fedbn.networks.family_counts import MAX_ROWS
+from fedbn.scores.scatter import scatter_of_table
 
 texts = st.text(min_size=1, max_size=5)
 columns = st.dictionaries(
@@ -234,9 +236,22 @@ def test_the_numbers_of_a_table_of_both_kinds_are_in_the_agreed_unit(tmp_path: P
     assert read_dataset(path, "mixed", how).column(0).tolist() == [240.0, 300.0]
 
 
-def test_numbers_whose_squares_are_infinite_are_refused_by_the_name_of_their_column() -> None:
+def test_numbers_that_are_too_large_for_sums_are_refused_by_the_name_of_their_column() -> None:
     schema = Schema((Variable("a"), Variable("b", ("n", "y")), Variable("c")))
-    table = np.array([[1.0, 0, -1e200], [2.0, 1, 0.0]])
-    with pytest.raises(DataError, match=r"column 'c': a number must be at most 1e\+140 in size"):
+    table = np.array([[1.0, 0, -1e141], [2.0, 1, 0.0]])
+    words = (
+        r"column 'c': a number must be at most 1e\+140 in size, .* sums of products over all rows"
+    )
+    with pytest.raises(DataError, match=words):
         Dataset(schema, table)
-    assert Dataset(schema, np.where(table == -1e200, 1e140, table)).n_rows == 2
+    assert Dataset(schema, np.where(table == -1e141, 1e140, table)).n_rows == 2
+
+
+def test_sums_of_products_of_the_largest_numbers_are_finite_over_as_many_rows_as_are_counted() -> (
+    None
+):
+    schema = Schema((Variable("a"), Variable("b")))
+    table = np.array([[MOST, -MOST], [-MOST, MOST], [MOST, MOST], [-MOST, -MOST]])
+    found = scatter_of_table(Dataset(schema, table)).products
+    assert found[0, 0] == pytest.approx(4 * MOST**2)
+    assert np.isfinite(found * (MAX_ROWS / 4)).all()
