@@ -85,17 +85,21 @@ def learn(
     return _measure(run)
 
 
-def _of_each_search(settings: LearnerSettings, dataset: Dataset) -> LearnerSettings:
+def _of_each_search(
+    settings: LearnerSettings, dataset: Dataset, *, completes: bool = True
+) -> LearnerSettings:
     """The settings of one search: all searches of a table with missing cells share the time limit,
-    and its completed tables, whose scores are kept together, the memory."""
+    and its completed tables, whose scores are kept together, the memory. The searches that complete
+    it are among them where these are the settings that complete it."""
     if dataset.gone is None:
         return settings
     from fedbn.learners.completion import SEARCHES
 
     limit, tables = settings.seconds, settings.imputations
+    searches = tables * (SEARCHES if completes else 1)
     return replace(
         settings,
-        seconds=None if limit is None else limit / (SEARCHES * tables),
+        seconds=None if limit is None else limit / searches,
         memory_mb=max(1.0, settings.memory_mb / tables),
     )
 
@@ -152,7 +156,10 @@ def learn_ladder(
     `learn` raises.
     """
     each = _of_each_search(settings, dataset)
-    rungs = [replace(each, row_weight=k) for k in settings.ladder]
+    rungs = [
+        replace(_of_each_search(settings, dataset, completes=place == 0), row_weight=k)
+        for place, k in enumerate(settings.ladder)
+    ]
     tables = _without_gaps(dataset, rungs[0], rng, start)
     learner = learner_for(settings)
     search = learner.search

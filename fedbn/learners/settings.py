@@ -168,8 +168,8 @@ class LearnerSettings(Settings):
     seconds: float | None = setting(
         None,
         "Time limit of a search, in seconds. The best structure found by then is the result. Where "
-        "cells are imputed, the searches of one row weight, four for each imputation, share it; "
-        "the draws of cells between them have no limit.",
+        "cells are imputed, the searches of one row weight share it: four for each imputation with "
+        "the first row weight, one with a further one. The draws of cells have no limit.",
         positive_and_finite,
         key="learner-seconds",
         flags=("--learner-seconds", "--seconds"),

@@ -211,6 +211,25 @@ def test_all_searches_of_a_table_share_its_limits(
     assert limits == [(120.0, 90.0)]
 
 
+def test_row_weights_after_the_first_complete_no_table_and_share_their_limit_without_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: list[tuple[float, float | None, float]] = []
+
+    def look(table: Dataset, each: LearnerSettings, *_: object) -> Found:
+        limits.append((each.row_weight, each.seconds, each.memory_mb))
+        return Found((DAG.empty(table.names),), (1.0,), None)
+
+    monkeypatch.setattr(sys.modules[learn.__module__], "learner_for", lambda _: Learner(look))
+    table = with_gaps(load_network("asia").sample(100, np.random.default_rng(1)), 0.3)
+    wanted = LearnerSettings(
+        row_weight="ladder", row_weights="1 2", imputations=3, seconds=120.0, memory_mb=90.0
+    )
+    learn_ladder(table, wanted, np.random.default_rng(3))
+    first, second = (1.0, 120.0 / (3 * SEARCHES), 30.0), (2.0, 120.0 / 3, 30.0)
+    assert limits == [first] * 3 * SEARCHES + [second] * 3
+
+
 @pytest.mark.slow
 def test_imputing_is_nearer_to_the_complete_table_than_a_state_of_its_own() -> None:
     network = load_network("child")
