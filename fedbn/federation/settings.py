@@ -537,13 +537,15 @@ class Experiment(Settings):
         object.__setattr__(self, "consensus", replace(self.consensus, known=known))
 
     def _require_redrawn(self) -> None:
-        """Raise ConfigError for groups tested against what missing cells alone change."""
+        """Raise ConfigError for groups tested against what missing cells alone change. A site's
+        file may have them imputed, whatever the run says."""
         imputations = self.learner.imputations
         if self.consensus.groups == "auto" and imputations > 1 and not self.learner.redraws:
             raise ConfigError(
                 "groups = auto asks whether sites differ by more than chance, but structures of "
-                f"several imputations (here {imputations}) differ by their missing cells alone: "
-                "set imputations = 1, give the number of groups, or take the learner bootstrap"
+                f"several imputations (here {imputations}) may differ by missing cells alone, "
+                "where a site imputes: set imputations = 1, give the number of groups, or take the "
+                "learner bootstrap or credible"
             )
 
     def _require_union(self) -> None:

@@ -145,7 +145,11 @@ def test_cut_points_of_sums_over_all_groups_are_refused() -> None:
 def test_groups_are_not_tested_against_what_missing_cells_change() -> None:
     """Structures of several fillings of one table vary too little: alike sites were split."""
     filled = {"missing_cells": "impute", "imputations": 5}
-    with pytest.raises(ConfigError, match=r"several imputations \(here 5\) differ"):
+    words = r"imputations \(here 5\) may differ by missing cells alone, where a site imputes"
+    with pytest.raises(ConfigError, match=f"several {words}.* the learner bootstrap or credible"):
         Experiment.of(**filled, groups="auto")
+    with pytest.raises(ConfigError, match=words):  # a site's file may have its cells imputed
+        Experiment.of(imputations=5, groups="auto")
     Experiment.of(**filled, groups="2")
-    Experiment.of(**filled, groups="auto", learner="bootstrap")
+    for learner in ("bootstrap", "credible"):
+        Experiment.of(**filled, groups="auto", learner=learner)
