@@ -180,15 +180,26 @@ def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedD
 
 
 def _table_hint(text: str) -> str:
-    """Words for a file that looks like a table of rows: without the header of an edge list, and
-    with more than two cells in its first line or a line that is repeated."""
-    first, *others = text.splitlines() or [""]
-    head = {cell.strip(" \"'").lower() for cell in re.split("[,;\t]", first)}
-    if any(set(pair) <= head for pair in _HEADERS):
+    """Words for a file that looks like a table of rows.
+
+    Its first line is not the header of an edge list, and has more cells than an edge; or it is like
+    the names of columns (no numbers, and no cell comes up again below), and has more cells than
+    parent and child, or a line below is repeated.
+    """
+    lines = [_bare_cells(line) for line in text.splitlines() if line.strip()]
+    if not lines or any(set(pair) <= {cell.lower() for cell in lines[0]} for pair in _HEADERS):
         return ""
-    if len(re.split("[,;\t]", first)) <= 2 and len(set(others)) == len(others):
+    first, others = lines[0], lines[1:]
+    below = {cell for line in others for cell in line}
+    names = below.isdisjoint(first) and not any(map(_NUMBER.fullmatch, first))
+    like_rows = len(first) > 2 or len({*map(tuple, others)}) < len(others)
+    if not (len(first) > _WIDEST_EDGE or (names and like_rows)):
         return ""
     return "; a table of rows is no list of edges: learn a structure from it (fedbn learn)"
+
+
+def _bare_cells(line: str) -> list[str]:
+    return [cell.strip(" \"'") for cell in re.split("[,;\t]", line)]
 
 
 def _cell(text: str, nodes: Sequence[str] | None) -> str:

@@ -6,12 +6,15 @@ from fractions import Fraction
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 
+from fedbn.data.tables import write_table
 from fedbn.errors import ResultsError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import read_nodes, read_structures
 from fedbn.graphs.writing import structure_text, write_structure
+from fedbn.networks.catalog import load_network
 
 CHAIN = DAG.from_edges(("a", "b", "c"), [("a", "b"), ("b", "c")])
 
@@ -120,6 +123,34 @@ def test_a_table_in_place_of_edges_is_told_where_it_belongs(tmp_path):
         read_structures(table)
     with pytest.raises(StructureError, match="own parent, 'a' is$"):
         read_structures(write(tmp_path, "y.csv", "parent,child\na,a\n"))
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4, 8])
+def test_tables_of_rows_are_known(tmp_path: Path, columns: int) -> None:
+    rows = load_network("asia").sample(60, np.random.default_rng(columns))
+    path = tmp_path / "x.csv"
+    write_table(rows.select(rows.names[-columns:]), path)
+    with pytest.raises(StructureError, match=r"\(fedbn learn\)$"):
+        read_structures(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\nb,c\nb,c\n",
+        "a,b\nc,d\na,c\nc,d\n",
+        "1,2\n3,4\n3,4\n",
+        "a,b\nb,c\n\n\nc,a\n",
+        "a,b,0.9\nc,d,0.8\nd,c,0.7\n",
+        "a,b,0.9,0.6\nc,d,0.8,0.6\nc,d,0.7,0.5\n",
+        "a,b,directed\nb,c,directed\nb,c,directed\n",
+        "parent,child,strength\na,b,1\na,b,1\n",
+    ],
+)
+def test_lists_of_edges_are_not_taken_for_tables(tmp_path: Path, text: str) -> None:
+    with pytest.raises(StructureError, match="once|cycle") as error:
+        read_structures(write(tmp_path, "x.csv", text))
+    assert "fedbn learn" not in str(error.value)
 
 
 def test_short_edge_rows_name_their_line(tmp_path):
