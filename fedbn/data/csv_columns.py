@@ -30,7 +30,7 @@ from fedbn.wording import count_of
 __all__ = ["csv_columns", "csv_names"]
 
 _SMALL = 2 << 20
-"""Bytes up to which the strict reader takes less time than pyarrow with its import."""
+"""Bytes of a file that is read without pyarrow."""
 
 _CHUNK = 256
 """Rows that the strict reader holds as text at one time."""
@@ -73,7 +73,7 @@ def csv_columns(
         header.require_named(source, wanted)
         stream.seek(start)
         is_line = form.header == "no" or _is_one_line(stream.readline(), names)
-        if is_line and _bytes_of(stream) > _SMALL:
+        if is_line and _bytes_of(stream) > _SMALL and not _has_mark(stream):
             from fedbn.data.csv_arrow import arrow_columns  # pyarrow, for files of tables only
 
             floats = [name for name in wanted if numbers(name)]
@@ -100,16 +100,30 @@ def _open(path: str | Path, form: TableFormat) -> BinaryIO:
         if form.encoding != "utf-8":
             with stream:
                 stream = io.BytesIO(stream.read().decode(form.encoding).encode("utf-8"))
-        if stream.read(len(_BOM)) != _BOM:
-            stream.seek(0)
+        _skip_mark(stream)
         for _ in range(form.skip_lines):
             stream.readline()
+            _skip_mark(stream)
         return stream
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not in {form.encoding}: {error}") from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path} cannot be read: {reason}") from error
+
+
+def _has_mark(stream: BinaryIO) -> bool:
+    """Whether a byte order mark is next; the stream stays where it is. Where rows begin it is a
+    part of the first cell, which pyarrow would leave out."""
+    place = stream.tell()
+    found = stream.read(len(_BOM)) == _BOM
+    stream.seek(place)
+    return found
+
+
+def _skip_mark(stream: BinaryIO) -> None:
+    if _has_mark(stream):
+        stream.seek(len(_BOM), io.SEEK_CUR)
 
 
 def _require_width(source: str, stream: BinaryIO, form: TableFormat) -> None:

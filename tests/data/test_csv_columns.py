@@ -88,6 +88,38 @@ def test_lines_before_the_header_are_skipped_and_a_header_may_be_absent(tmp_path
         read_columns(path, lambda names: names, lambda _: False)
 
 
+MARK = "\ufeff"
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "first"),
+    [
+        (f"x,y\n{MARK}1,2\n3,4\n", TableFormat(), [f"{MARK}1", "3"]),
+        (f"x,y\n1,2\n{MARK}3,4\n", TableFormat(), ["1", f"{MARK}3"]),
+        (f"{MARK}1,2\n3,4\n", TableFormat(header="no"), ["1", "3"]),
+        (f"{MARK}{MARK}1,2\n3,4\n", TableFormat(header="no"), [f"{MARK}1", "3"]),
+        (f"{MARK}of a survey\n{MARK}1,2\n", TableFormat(header="no", skip_lines=1), ["1"]),
+        (f"of\na survey\n{MARK}x,y\n1,2\n", TableFormat(skip_lines=2), ["1"]),
+    ],
+)
+def test_a_byte_order_mark_counts_where_a_table_begins_and_is_text_elsewhere(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    form: TableFormat,
+    first: list[str],
+) -> None:
+    """pyarrow takes one for none where its rows begin."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    found = cells(path, form)
+    assert found == strictly(path, monkeypatch, form)
+    names = ("V1", "V2") if form.header == "no" else ("x", "y")
+    assert column_names(path, form) == names
+    assert isinstance(found, dict)
+    assert found[names[0]] == first
+
+
 def test_a_column_without_a_name_can_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(",a\n1,x\n2,y\n")

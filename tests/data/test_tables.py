@@ -3,6 +3,8 @@
 import gzip
 import json
 import warnings
+from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fedbn.data import csv_arrow
 from fedbn.data.dataset import MOST, Dataset, Schema
 from fedbn.data.preparation import Preparation
 from fedbn.data.table_format import TableFormat
@@ -276,6 +279,16 @@ def datasets(draw):
     schema = Schema.categorical(columns)
     row = st.tuples(*(st.integers(0, int(size) - 1) for size in schema.cardinalities))
     return Dataset(schema, np.array(draw(st.lists(row, min_size=1, max_size=5))))
+
+
+def test_tests_of_files_are_of_the_reader_that_they_name(
+    tmp_path: Path, csv_reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,x\n2,y\n")
+    monkeypatch.setattr(csv_arrow, "arrow_columns", Mock(return_value=None))
+    assert read_dataset(path, "categorical").n_rows == 2
+    assert csv_arrow.arrow_columns.called == (csv_reader == "pyarrow")
 
 
 @given(datasets(), st.sampled_from(["t.csv", "t.csv.gz", "t.parquet"]))
