@@ -19,6 +19,7 @@ from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.mcbnc import path_from
 from fedbn.consensus.threshold import path_states
 from fedbn.consensus.votes import votes_of
+from fedbn.errors import SearchError
 from fedbn.fusion.baselines import arc_votes
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.weights import Weight
@@ -46,6 +47,11 @@ def judged_vote(
     dags, weights, min_judges, sites : as for `fedbn.consensus.mcbnc.mcbnc_path`; every DAG is over
         its own names.
 
+    Raises
+    ------
+    StructureError, ConfigError : as of `mcbnc_path`.
+    SearchError : the deletions need more memory than they may take.
+
     Examples
     --------
     >>> chain, without = DAG.from_edges("xmy", ["xm", "my"]), DAG.from_edges("xy", ["xy"])
@@ -53,7 +59,13 @@ def judged_vote(
     (('m', 'y'), ('x', 'm'))
     """
     found = judged_vote_of(merge_inputs(dags, weights, "union", sites), min_judges=min_judges)
-    assert found is not None
+    if found is None:
+        from fedbn.consensus.deletions import MEMORY_LIMIT
+
+        raise SearchError(
+            "what judges leave of the edge vote was not found: its deletions need more than "
+            f"{MEMORY_LIMIT >> 20} MiB"
+        )
     return found
 
 
@@ -66,7 +78,7 @@ def judged_vote_of(
     end: float | None = None,
 ) -> DAG | None:
     """`judged_vote` of merged inputs, which keeps the knowledge; None if it is not ready at `end`
-    of `time.monotonic()`."""
+    of `time.monotonic()`, or needs too much memory."""
     vote = averaged_dag(inputs.names, arc_votes(inputs), inputs.seen, HALF, knowledge)
     path = path_from(
         vote,

@@ -93,7 +93,7 @@ def select_among(
             return path, _nearer_vote(path, chosen, max_treewidth, end) or chosen
         agree = partial(_consensus_of_some, path, max_treewidth, end)
         dag = agreed_by_rest(path.inputs, chosen.dag, agree)
-    except _TimeIsOverError:
+    except _CutShortError:
         return path, replace(chosen, complete=False, rest_cut_short=True)
     return path, chosen if dag is None else consensus_beside_path(chosen, dag, path, "others")
 
@@ -108,10 +108,10 @@ def _nearer_vote(
 
     Raises
     ------
-    _TimeIsOverError : before the judges have come to an end.
+    _CutShortError : before the judges have come to an end.
     """
     if end is not None and time.monotonic() >= end:
-        raise _TimeIsOverError
+        raise _CutShortError
     dag = judged_vote_of(
         path.inputs,
         min_judges=path.min_judges,
@@ -120,15 +120,16 @@ def _nearer_vote(
         end=end,
     )
     if dag is None:
-        raise _TimeIsOverError
+        raise _CutShortError
     if max_treewidth is not None and dag_treewidth(dag) > max_treewidth:
         return None
     found = consensus_beside_path(chosen, dag, path, "vote")
     return found if found.mean_smhd < NEARER * chosen.mean_smhd else None
 
 
-class _TimeIsOverError(Exception):
-    """There is no time left for what a part of the inputs agrees on, or judges leave of a vote."""
+class _CutShortError(Exception):
+    """There is no time or memory left for what a part of the inputs agrees on, or judges leave of a
+    vote."""
 
 
 def _consensus_of_some(
@@ -142,11 +143,11 @@ def _consensus_of_some(
 
     Raises
     ------
-    _TimeIsOverError : before the paths are whole.
+    _CutShortError : before the paths are whole.
     """
     left = None if end is None else end - time.monotonic()
     if left is not None and left <= 0:
-        raise _TimeIsOverError
+        raise _CutShortError
     poolings = {path.pooling, *(pooling for pooling, _ in path.rivals)}
     try:
         paths = mcbnc_paths(
@@ -159,9 +160,9 @@ def _consensus_of_some(
             knowledge=path.knowledge,
         )
     except SearchError:
-        raise _TimeIsOverError from None
+        raise _CutShortError from None
     if any(each.cut_short for each in paths):
-        raise _TimeIsOverError
+        raise _CutShortError
     return prefer(paths, lambda each: select_consensus(each, max_treewidth=max_treewidth))[1].dag
 
 

@@ -10,7 +10,7 @@ from fedbn.consensus.votes import divided_pairs, moral_votes_of
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.wording import count_of, list_some
 
-__all__ = ["on_inputs", "remarks"]
+__all__ = ["is_judged_vote", "on_inputs", "remarks"]
 
 PAIRS_NAMED, APART_NAMED = 10, 20
 DIVIDED_SITES = 4
@@ -21,10 +21,10 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
 
     - A path was cut short by its limit of time or memory, and what the consensus is instead.
     - Every input joins a pair of variables that the consensus does not join.
-    - Inputs are far from what the others agree on, and are ignored; or the time limit was over
-      before that was known.
+    - Inputs are far from what the others agree on, and are ignored; or a limit was met before that
+      was known.
     - Sites have different variables, and the consensus is what judges leave of the edge vote; or
-      the time limit was over before that was known.
+      a limit was met before that was known.
     - At least `DIVIDED_SITES` inputs agree on little: a third of them would decide more pairs than
       there are variables.
     - A quorum kept rare arcs out of the fusions.
@@ -49,8 +49,8 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
         )
     if consensus.rest_cut_short:
         said.append(_rest_cut_short(path))
-    if isinstance(path, McbncPath) and path.inputs.observed is not None and not path.cut_short:
-        said += _on_judged_vote(consensus)
+    if is_judged_vote(path, consensus):
+        said.append(_ON_JUDGED_VOTE)
     if isinstance(path, McbncPath):
         said += _on_divided(path.inputs)
     if isinstance(path, McbncPath) and path.quorum > 1:
@@ -108,23 +108,27 @@ def _on_judges(path: McbncPath, consensus: Consensus) -> list[str]:
 def _rest_cut_short(path: DeletionPath) -> str:
     if isinstance(path, McbncPath) and path.inputs.observed is not None:
         return (
-            "the time limit ended the search for what judges leave of the edge vote: it may be "
-            "much nearer to the sites' structures"
+            "the limit of time or memory ended the search for what judges leave of the edge vote: "
+            "it may be much nearer to the sites' structures"
         )
     return (
-        "some inputs are far from the consensus, and the time limit ended the search for what the "
-        "others agree on: no input is ignored"
+        "some inputs are far from the consensus, and the limit of time or memory ended the search "
+        "for what the others agree on: no input is ignored"
     )
 
 
-def _on_judged_vote(consensus: Consensus) -> list[str]:
-    if consensus.reading != "vote":
-        return []
-    return [
-        "the consensus is the edge vote without the edges that judges separate: it is nearer to "
-        "the sites' structures than every state of the path by more than a tenth (the readings "
-        "search and refusion take a state of the path)"
-    ]
+def is_judged_vote(path: DeletionPath, consensus: Consensus) -> bool:
+    """Whether a consensus is what judges leave of the edge vote (`fedbn.consensus.judged_vote`)."""
+    if consensus.reading != "vote" or not isinstance(path, McbncPath):
+        return False
+    return path.inputs.observed is not None and not path.cut_short
+
+
+_ON_JUDGED_VOTE = (
+    "the consensus is the edge vote without the edges that judges separate: it is nearer to the "
+    "sites' structures by more than a tenth than what the path gives (the readings search and "
+    "refusion keep to the path)"
+)
 
 
 def _on_divided(inputs: MergedInputs) -> list[str]:

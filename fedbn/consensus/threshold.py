@@ -130,9 +130,9 @@ class Consensus:
     states : every state of its path that was compared, by reading, then θ; with the others that
         were compared where one of them was taken or the path was cut short.
     complete : whether the path was, and those that it was compared with.
-    rest_cut_short : whether the time limit was over before it was known what the rest agrees on by
-        itself, where some inputs are far, or what judges leave of the edge vote, where inputs have
-        different variables; then the consensus is on the path, and not complete.
+    rest_cut_short : whether a limit of time or memory was met before it was known what the rest
+        agrees on by itself, where some inputs are far, or what judges leave of the edge vote, where
+        inputs have different variables; then the consensus is on the path, and not complete.
     """
 
     dag: DAG

@@ -121,7 +121,7 @@ def smhd_figure(rows: Sequence[PathRow], summary: Summary) -> Figure:
             _level(axes[1], summary.pooled_to_gold, POOLED)
         axes[1].set_ylabel("SMHD to the gold network")
     _theta_axis(axes, rows)
-    _legend(figure, axes, rows)
+    _legend(figure, axes, rows, summary)
     return figure
 
 
@@ -131,7 +131,7 @@ def draw_smhd(axis: Any, rows: Sequence[PathRow], summary: Summary) -> None:
     _level(axis, float(summary.lower_bound), LOWER_BOUND)
     axis.set_ylabel("mean SMHD to the inputs")
     _theta_axis([axis], rows)
-    axis.legend(handles=_handles([axis], rows), fontsize="small")
+    axis.legend(handles=_handles([axis], rows, summary), fontsize="small")
 
 
 def complexity_figure(
@@ -150,7 +150,7 @@ def complexity_figure(
         _level(axes[0], gold.n_edges, GOLD_NETWORK)
         _level(axes[1], dag_treewidth(gold), GOLD_NETWORK)
     _theta_axis(axes, rows)
-    _legend(figure, axes, rows)
+    _legend(figure, axes, rows, summary)
     return figure
 
 
@@ -205,11 +205,11 @@ def _theta_axis(axes: Sequence[Any], rows: Sequence[PathRow]) -> None:
     bottom.set_xlabel(r"threshold $\theta$")
 
 
-def _legend(figure: Figure, axes: Sequence[Any], rows: Sequence[PathRow]) -> None:
-    figure.legend(handles=_handles(axes, rows), loc="outside upper center", ncols=3)
+def _legend(figure: Figure, axes: Sequence[Any], rows: Sequence[PathRow], summary: Summary) -> None:
+    figure.legend(handles=_handles(axes, rows, summary), loc="outside upper center", ncols=3)
 
 
-def _handles(axes: Sequence[Any], rows: Sequence[PathRow]) -> list[Any]:
+def _handles(axes: Sequence[Any], rows: Sequence[PathRow], summary: Summary) -> list[Any]:
     """What a legend explains."""
     present = {row.reading for row in rows}
     handles = [
@@ -223,9 +223,8 @@ def _handles(axes: Sequence[Any], rows: Sequence[PathRow]) -> list[Any]:
     selected = next((row for row in rows if row.selected), None)
     if selected is not None:
         at = "$G^+$" if selected.theta is None else rf"$\theta = {selected.theta}$"
-        at = {"vote": "the edge vote", "others": "what the others agree on"}.get(
-            selected.reading, at
-        )
+        vote = "what judges leave of the edge vote" if summary.is_judged_vote else "the edge vote"
+        at = {"vote": vote, "others": "what the others agree on"}.get(selected.reading, at)
         handles.append(Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, {at}"))
     levels = {label: line for axis in axes for line, label in zip(*_label_axis(axis), strict=True)}
     return [*handles, *levels.values()]

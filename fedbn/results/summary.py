@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fedbn.consensus.remarks import remarks
+from fedbn.consensus.remarks import is_judged_vote, remarks
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.graphs.adjustment import orientations, sid
 from fedbn.graphs.dag import DAG
@@ -40,6 +40,7 @@ class Summary:
     fusion_to_gold: int | None
     fusion_shd_to_gold: int | None
     reading: str
+    is_judged_vote: bool
     pooling: str
     theta: Fraction | None
     inclusion_threshold: Fraction
@@ -93,6 +94,7 @@ def summarise(outcome: Outcome) -> Summary:
         fusion_to_gold=None if gold is None else smhd(union, gold),
         fusion_shd_to_gold=None if gold is None else shd(union, gold),
         reading=consensus.reading,
+        is_judged_vote=is_judged_vote(outcome.path, consensus),
         pooling=consensus.pooling,
         theta=consensus.theta,
         inclusion_threshold=threshold,

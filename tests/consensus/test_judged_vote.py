@@ -17,6 +17,7 @@ from fedbn.consensus.pooling import NEARER, prefer, select_among
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import select_consensus
 from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
+from fedbn.errors import SearchError
 from fedbn.fusion.baselines import edge_vote, vote_of
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
@@ -97,6 +98,29 @@ def test_without_time_the_consensus_is_on_the_path(
     assert consensus.rest_cut_short
     assert any("what judges leave of the edge vote" in words for words in remarks(path, consensus))
     assert judged_vote_of(path.inputs, end=0.0) is None
+
+
+def test_without_memory_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = paths_of(8)
+    on_path = prefer(paths, select_consensus)[1]
+    monkeypatch.setattr(deletions, "delete_all", lambda *_: "memory limit")
+    with pytest.raises(SearchError, match=r"judges leave of the edge vote .* more than 1024 MiB"):
+        judged_vote([DAG.from_edges("ab", ["ab"])])
+    path, consensus = select_among(paths)
+    assert (consensus.dag, consensus.complete) == (on_path.dag, False)
+    (said,) = (words for words in remarks(path, consensus) if "judges leave" in words)
+    assert said.startswith("the limit of time or memory ended the search")
+
+
+def test_within_a_treewidth_it_is_nearer_than_what_the_path_gives_there() -> None:
+    """A state of the path with a larger treewidth is nearer."""
+    paths = paths_of(2174)
+    path, consensus = select_among(paths, max_treewidth=2)
+    assert consensus.reading == "vote"
+    states = [state for each in paths for state in select_consensus(each).states]
+    assert min(state.mean_smhd for state in states) < consensus.mean_smhd
+    (said,) = (words for words in remarks(path, consensus) if "judges separate" in words)
+    assert "by more than a tenth than what the path gives" in said
 
 
 @given(seed=st.integers(0, 100_000))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
-from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
+from fedbn.consensus.pooling import select_among
 from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb, random_dag
@@ -15,6 +16,7 @@ from fedbn.results.outcome import Client, Outcome
 from fedbn.results.plots import complexity_figure, save_figure, smhd_figure
 from fedbn.results.rows import path_rows
 from fedbn.results.summary import summarise
+from tests.naive_variables import given, random_sites
 
 
 def outcome_of(n: int, seed: int = 0) -> Outcome:
@@ -43,6 +45,19 @@ def test_smhd_over_theta_marks_selection_bound_and_inputs(known: bool) -> None:
     assert marks["s"].get_ydata()[0] == pytest.approx(summary.fusion_mean_smhd)
     ticks = [text.get_text() for text in figure.axes[-1].get_xticklabels()]
     assert ticks[0] == "$G^+$"
+
+
+def test_a_judged_vote_is_no_edge_vote_in_the_legend() -> None:
+    rng = np.random.default_rng(8)  # tests/consensus/test_judged_vote.py: it is taken there
+    n, r = int(rng.integers(3, 7)), int(rng.integers(2, 7))
+    dags, weights = given(random_sites(rng, n, r, 0.4, 0.6), n)
+    path, consensus = select_among(mcbnc_paths(dags, weights, variables="union"))
+    assert consensus.reading == "vote"
+    clients = tuple(Client(str(i), (dag,), (1,)) for i, dag in enumerate(dags))
+    outcome = Outcome(clients, path, consensus)
+    figure = smhd_figure(path_rows(outcome), summarise(outcome))
+    labels = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert "selected, what judges leave of the edge vote" in labels
 
 
 def test_complexity_over_theta(tmp_path: Path) -> None:
