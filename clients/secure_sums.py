@@ -3,7 +3,7 @@ keeps in Flower's context of the run, and what leaves.
 
     key of a run     make a key and keep it here, for secure sums with the learned structures; the
                      public key leaves, signed where the site has an identity
-    sum              look at the company (first request), answer, mask
+    sum              look at the company (first request), answer, mask; write the company down
 """
 
 from __future__ import annotations
@@ -67,12 +67,14 @@ def masked_answer(request: Request) -> Masked:
     where the company is not wanted, the protocol does not ask this now, or counts may not leave."""
     session, question = _asked_session(request, SUMS), sum_of(request.message)
     site = _site(request, session)
-    if question.terms is not None and site.terms is None:
-        terms = question.terms
-        _look_at(request, session, terms, terms.schema == session["hash"])
-        site = join(site, terms)
+    told = question.terms if site.terms is None else None
+    if told is not None:
+        _look_at(request, session, told, told.schema == session["hash"])
+        site = join(site, told)
     masked, site = reply(site, question.data, lambda asked: _count(asked, request, session))
     assert site.terms is not None
+    if told is not None:
+        _enter(request, session, told)
     session["terms"], session["asked"] = site.terms.to_text(), site.asked.to_text()
     request.context.state[SUMS] = session
     return masked
@@ -82,6 +84,7 @@ def masked_cuts(request: Request) -> Masked:
     """The same of a request for cut points, where the site's rules for histograms let this be asked
     now."""
     session, question = _asked_session(request, CUTS), sum_of(request.message)
+    is_new = "terms" not in session
     terms = _terms_of_cuts(request, session, question)
     asked, after = cut_sums.allow(question.data, cut_sums.ASKED.decode(session["asked"]), terms)
     if isinstance(asked, cut_sums.SizeRequest):
@@ -89,6 +92,8 @@ def masked_cuts(request: Request) -> Masked:
     else:
         told = request.histogram(asked.question, asked.most)
         values = cut_sums.own_counts(asked.question, told)
+    if is_new:
+        _enter(request, session, terms)
     session["asked"] = cut_sums.ASKED.encode(after)
     request.context.state[CUTS] = session
     pairs = pair_keys(_key_of(session), terms.roster, terms.session)
@@ -123,15 +128,20 @@ def _count(asked: CountRequest, request: Request, session: ConfigRecord) -> Ints
 
 
 def _look_at(request: Request, session: ConfigRecord, terms: Terms, fit: bool) -> None:
-    """Refuse terms of another run, or that do not `fit`, and company that this site does not want,
-    by its rules and its past."""
+    """Refuse terms of another run, or that do not `fit`, and company that this site's rules do not
+    want."""
     if terms.run != session["run"] or not fit:
         raise PolicyError("query", "the terms are those of another run")
     rules, public = request.site, _key_of(session).public
-    limit, peers = rules.policy.min_cohort, rules.peers
-    if rules.cohorts is None:
-        require_cohort(terms, public, min_cohort=limit, peers=peers)
-    else:
+    require_cohort(terms, public, min_cohort=rules.policy.min_cohort, peers=rules.peers)
+
+
+def _enter(request: Request, session: ConfigRecord, terms: Terms) -> None:
+    """Write down the company of a first answer, or refuse it by the site's past: the last thing
+    before the answer leaves, so that a refused request binds this site to nobody."""
+    rules, public = request.site, _key_of(session).public
+    if rules.cohorts is not None:
+        limit, peers = rules.policy.min_cohort, rules.peers
         enter_cohort(rules.cohorts, terms, public, min_cohort=limit, peers=peers)
 
 

@@ -21,6 +21,7 @@ from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
+from fedbn.secure.cohorts import read_cohorts
 from fedbn.secure.cut_sums import (
     ASKED,
     NOTHING_ASKED,
@@ -125,6 +126,21 @@ def test_a_share_that_no_site_may_have_ends_the_run(tmp_path: Path, number: int)
 
     with pytest.raises(QuorumError, match="some site is wrong, and nobody can say which"):
         found_cuts(tmp_path, [AGES] * 3, claim)
+
+
+def test_a_question_out_of_turn_leaves_no_cohort_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "server.cut_points.to_bytes", lambda request, session, _: to_bytes(request, session, 2)
+    )
+    with pytest.raises(QuorumError, match="refused by this site's policy: query"):
+        found_cuts(tmp_path, [AGES] * 3)
+    files = [tmp_path / f"{name}.csv.cohorts.jsonl" for name in NAMES]
+    assert [read_cohorts(file) for file in files] == [()] * 3
+    monkeypatch.undo()
+    found_cuts(tmp_path, [AGES] * 3)
+    assert [len(read_cohorts(file)) for file in files] == [1] * 3
 
 
 def test_in_the_open_such_a_site_tells_which_columns_it_has_and_no_more(tmp_path: Path) -> None:

@@ -127,6 +127,25 @@ def test_deployed_sites_find_the_same_and_keep_the_company_of_their_block(tmp_pa
     assert [cohort for _, cohort in cohorts] == [frozenset({"b1", "b2", "b3"})]
 
 
+def test_a_refused_sum_leaves_no_cohort_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server asks every site for a column that it lacks: nobody has answered, so nobody is
+    bound to this company."""
+    configs = deployed(tmp_path, FEW)
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "server.secure_sums.answered_columns",
+            lambda columns, *_: dict.fromkeys(columns, (0, 1, 2, 3)),
+        )
+        with pytest.raises(QuorumError, match="refused by this site's policy: query"):
+            run_deployed(configs)
+    files = [tmp_path / f"{name}.csv.cohorts.jsonl" for name in FEW]
+    assert [read_cohorts(file) for file in files] == [()] * 6
+    run_deployed(configs)
+    assert [len(read_cohorts(file)) for file in files] == [1] * 6
+
+
 @pytest.mark.parametrize(
     "options", [{"choose": "counts"}, {"choose": "climb"}, {"parameters": "federated"}]
 )
