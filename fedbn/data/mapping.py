@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.schema import MISSING_STATE
 from fedbn.errors import SchemaError
 
 __all__ = ["SiteMapping"]
@@ -48,6 +49,38 @@ class SiteMapping:
             columns={own: name for own, name in self.columns.items() if own not in gone},
             states={name: states for name, states in self.states.items() if name not in agreed},
         )
+
+    def require_read(self, source: str, schema: Schema, missing: Collection[str]) -> None:
+        """Refuse to map a text that the reader of the table took for a missing cell.
+
+        Such a line would do nothing: no cell is left that it is about.
+
+        Parameters
+        ----------
+        source : the file, for messages.
+        schema : of the table, under the site's own names.
+        missing : the tokens, besides the empty cell, that stand for a missing value.
+
+        Raises
+        ------
+        SchemaError : such a text is mapped; names file, column and token.
+        """
+        for variable in schema.variables:
+            if variable.states is None or variable.cuts is not None:
+                continue  # `apply` refuses any state here
+            agreed = self.columns.get(variable.name, variable.name)
+            # A token may also be a state, where missing cells are one: it is spelt as MISSING_STATE
+            # and is what they are mapped by. Then the line does what it says.
+            read = {"", *missing}.difference(variable.states)
+            for token in sorted(read & self.states.get(agreed, {}).keys()):
+                what = f"{token!r}, a token that stands for a missing cell"
+                cure = f"take out this line, or {token!r} in missing"
+                if not token:
+                    what = "the empty cell, which is a missing one"
+                    cure = f'take out this line, or map {MISSING_STATE!r} (missing-cells = "state")'
+                raise SchemaError(
+                    f"{source}: [states.{agreed}] maps, of column {variable.name!r}, {what}: {cure}"
+                )
 
     def apply(
         self, dataset: Dataset, written: Mapping[str, Collection[str | None]] | None = None

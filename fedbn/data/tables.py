@@ -131,6 +131,7 @@ def read_prepared(
         columns = read_columns(path, choose, lambda _: False, how.form)  # with the cells to show
     found = prepare(source, columns, kind, how)
     if mapping is not None:
+        mapping.require_read(source, found.dataset.schema, how.missing)
         written = {name: column.texts for name, column in columns.items()}
         found = replace(found, dataset=mapping.apply(found.dataset, written))
     for words in twin_words(found.dataset):

@@ -67,3 +67,37 @@ def test_a_state_of_dropped_rows_alone_may_be_mapped(tmp_path: Path) -> None:
     wrong = SiteMapping({}, {"a": {"oui": "yes"}})
     with pytest.raises(SchemaError, match="no state 'oui'"), pytest.warns(FedbnWarning):
         read_prepared(table, "categorical", how, mapping=wrong)
+
+
+@pytest.mark.parametrize("missing_cells", ["drop-rows", "impute", "state"])
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        ("NA", r"\[states.smoke\] maps, of column 'Raucher', 'NA', a token"),
+        ("", r"\[states.smoke\] maps, of column 'Raucher', the empty cell.*map 'missing'"),
+    ],
+)
+def test_what_is_read_as_missing_is_not_mapped(
+    tmp_path: Path, missing_cells: str, there: bool, token: str, words: str
+) -> None:
+    """The line would do nothing, whether there are such cells or not."""
+    table = tmp_path / "t.csv"
+    table.write_text("Raucher,b\n" + "ja,1\nnein,2\n" * 15 + f"{token if there else 'ja'},2\n")
+    how = Preparation(missing=("NA",), missing_cells=missing_cells)
+    mapping = SiteMapping({"Raucher": "smoke"}, {"smoke": {"ja": "yes", token: "unknown"}})
+    with pytest.raises(SchemaError, match=rf"t\.csv: {words}"):
+        read_prepared(table, "categorical", how, mapping=mapping)
+    without = SiteMapping({"Raucher": "smoke"}, {"smoke": {"ja": "yes"}})
+    assert read_prepared(table, "categorical", how, mapping=without).dataset.n == 2
+
+
+def test_missing_cells_that_are_a_state_are_mapped_by_its_name(tmp_path: Path) -> None:
+    """Even if its text is a token, too."""
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n" + "ja,1\nnein,2\n" * 5 + "missing,2\n,1\n")
+    how = Preparation(missing=("missing",), missing_cells="state")
+    mapping = SiteMapping({}, {"a": {"missing": "unknown"}})
+    found = read_prepared(table, "categorical", how, mapping=mapping).dataset
+    assert found.schema.to_dict()["a"] == ["ja", "nein", "unknown"]
+    assert np.bincount(found.codes[:, 0]).tolist() == [5, 5, 2]
