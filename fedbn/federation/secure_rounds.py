@@ -53,6 +53,11 @@ _QUORUM = (
     "open run."
 )
 
+_NOT_CLAIMED = (
+    "The result is not hidden. A site that lies is noticed only if no honest sites could have the "
+    "sum. Differential privacy is not claimed."
+)
+
 Search = Generator[SumRequest, Any, SecurePath | Votes]
 
 
@@ -305,31 +310,46 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         keys,
         *([] if result.path is None or result.path.quorum == 1 else [_QUORUM]),
         _words_on_collusion(result),
+        _NOT_CLAIMED,
     )
 
 
 def _words_on_collusion(result: SecureResult) -> str:
-    """Who can take parts away: all sites but one, or all but one of those that alone answered."""
-    sizes = Counter(result.answered).values()
-    if len(sizes) < 2:
-        who = f"from a server with {len(result.clients) - 1} of the sites"
-    else:
-        who = (
-            "what a block alone answered for, from a server with all other sites of the block, "
-            f"{min(sizes) - 1} of the smallest"
+    """Who learns a single site's part, alone or with the help of other sites."""
+    alike = Counter(result.answered)
+    if len(alike) < 2:
+        sites = len(result.clients)
+        return (
+            f"A server that colludes with {sites - 1} of the {sites} sites can subtract their "
+            "parts from every sum and so learn the part of the remaining site."
         )
-    return (
-        f"Not hidden {who}: they can take their own parts away. Not checked: a site that lies. Not "
-        "hidden: the result. Not claimed: differential privacy."
-    )
+    pairs = zip(result.clients, result.answered, strict=True)
+    alone = [client for client, columns in pairs if alike[columns] == 1]
+    several = [size for size in alike.values() if size > 1]
+    words = []
+    if alone:
+        one = len(alone) == 1
+        words.append(
+            f"{list_some(alone, 8, quoted=False)} {'is' if one else 'are each'} alone in "
+            f"{'its' if one else 'their'} block: the server sees {'this' if one else 'each such'} "
+            "site's answers wherever no other block has a part in the sum."
+        )
+    if several:
+        words.append(
+            "A server that colludes with all other sites of a block "
+            f"({min(several) - 1} of the {min(several)} in the smallest"
+            f"{' block of several' if alone else ''}) can subtract their parts from sums over this "
+            "block and so learn the part of the remaining site."
+        )
+    return " ".join(words)
 
 
 def _words_on_columns(result: SecureResult) -> str:
     sizes = sorted(Counter(result.answered).values(), reverse=True)
     told = list_some(list(map(str, sizes)), 10, quoted=False)
     return (
-        f"Sites have different columns: blocks of {told} sites answered for the same ones each, so "
-        "whatever the sums say of one site they say of each in its block."
+        f"Sites have different columns and form blocks of {told} sites: all sites of a block "
+        "answered for the same columns, so whatever the sums say of one of them they say of each."
     )
 
 

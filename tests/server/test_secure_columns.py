@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def test_blocks_of_alike_sites_get_the_consensus_of_the_open_run(tmp_path: Path)
         assert getattr(summed.consensus, figure) == getattr(opened.consensus, figure)
     assert summed.answered == tuple(tuple(sorted(own)) for own in SAME.values())
     assert "blocks of 3, 3 sites" in " ".join(statements(summed))
-    assert "all other sites of the block, 2 of the smallest" in statements(summed)[-1]
+    assert "all other sites of a block (2 of the 3 in the smallest)" in statements(summed)[-2]
+    require_words_on_lone_sites(summed)
     unknown = [("asia", "tub"), ("asia", "xray"), ("bronc", "tub"), ("bronc", "xray")]
     assert summed.unknown == (*unknown, ("lung", "tub"), ("lung", "xray"))
     assert "6 pairs of columns are not known" in run_remarks(summed)[0]
@@ -70,6 +72,24 @@ def test_blocks_of_alike_sites_get_the_consensus_of_the_open_run(tmp_path: Path)
     assert len(told["never_together"]) == 6
     voted = simulated(paths, aggregation="moral-votes")
     assert voted.consensus.lower_bound == opened.consensus.lower_bound
+
+
+def require_words_on_lone_sites(summed: SecureResult) -> None:
+    """The server needs nobody's help to see what a site alone answers."""
+    laboratory, radiology = summed.answered[0], summed.answered[-1]
+    one = replace(summed, answered=(*[laboratory] * 2, *[radiology] * 3, radiology[1:]))
+    assert statements(one)[-2] == (
+        "client 6 is alone in its block: the server sees this site's answers wherever no other "
+        "block has a part in the sum. A server that colludes with all other sites of a block "
+        "(1 of the 2 in the smallest block of several) can subtract their parts from sums over "
+        "this block and so learn the part of the remaining site."
+    )
+    lone = replace(summed, answered=tuple(laboratory[:k] for k in range(1, 7)))
+    assert (
+        "client 5, client 6 are each alone in their block: the server sees each such"
+        in statements(lone)[-2]
+    )
+    assert "colludes" not in statements(lone)[-2]
 
 
 def test_a_site_with_a_column_more_answers_for_those_of_its_block(
