@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -24,6 +25,52 @@ from fedbn.graphs.knowledge import Knowledge
 from tests import naive_consensus as naive
 from tests.naive_consensus import Matrix
 from tests.naive_knowledge import class_keeps, keeps, settled
+
+
+def partitions(things: list) -> Iterator[list[list]]:
+    """All ways to divide things into groups."""
+    if not things:
+        yield []
+        return
+    first, *rest = things
+    for groups in partitions(rest):
+        yield [[first], *groups]
+        for k, group in enumerate(groups):
+            yield [*groups[:k], [first, *group], *groups[k + 1 :]]
+
+
+def can_form_blocks(columns: list[frozenset[int]], least: int) -> bool:
+    """Whether any division of the sites, those with the same columns together, is into blocks of at
+    least so many sites that have a column in common."""
+    return any(
+        all(
+            frozenset.intersection(*block) and sum(map(columns.count, block)) >= least
+            for block in blocks
+        )
+        for blocks in partitions(sorted(set(columns), key=sorted))
+    )
+
+
+def greedy_blocks(columns: list[frozenset[int]], least: int) -> list[frozenset[int]] | None:
+    """What each site answers for where no union is ever undone; None where that comes to a block
+    without a column, or there are too few sites."""
+    blocks = [
+        ([i for i, other in enumerate(columns) if other == own], own)
+        for own in dict.fromkeys(columns)
+    ]
+
+    def lost(one: tuple[list[int], frozenset[int]], two: tuple[list[int], frozenset[int]]) -> int:
+        return sum(len(sites) * len(own - (one[1] & two[1])) for sites, own in (one, two))
+
+    while len(blocks) > 1 and min(len(sites) for sites, _ in blocks) < least:
+        small = min(blocks, key=lambda block: (len(block[0]), block[0]))
+        blocks.remove(small)
+        other = min(blocks, key=lambda block: (lost(small, block), block[0]))
+        blocks.remove(other)
+        blocks.append((sorted(small[0] + other[0]), small[1] & other[1]))
+    if len(columns) < least or not all(own for _, own in blocks):
+        return None
+    return [next(own for sites, own in blocks if i in sites) for i in range(len(columns))]
 
 
 @dataclass

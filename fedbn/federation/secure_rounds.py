@@ -141,15 +141,17 @@ def answered_columns(
 
     Raises
     ------
-    ConfigError : there are too few clients for a block.
+    ConfigError : the clients cannot be divided into blocks.
     """
     settings = run.consensus
     if settings.variables == "same":
         return {}
     place = {name: v for v, name in enumerate(schema.names)}
-    own = {client: frozenset(place[name] for name in has) for client, has in columns.items()}
+    own = {client: frozenset(has) for client, has in columns.items()}
     blocks = blocks_of(own, settings.min_alike)
-    return {client: tuple(sorted(shared)) for client, shared in blocks.items()}
+    return {
+        client: tuple(sorted(place[name] for name in shared)) for client, shared in blocks.items()
+    }
 
 
 def count_requests(run: ServerRun) -> int:

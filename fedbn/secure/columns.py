@@ -13,9 +13,11 @@ it judges a separation, and what it adds is 0 where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +26,14 @@ from fedbn.errors import ConfigError
 from fedbn.wording import list_some
 
 __all__ = ["Columns", "blocks_of"]
+
+MOST_TRIES = 10_000
+"""Unions of blocks that are tried before a division of the sites is given up: a second or so."""
+
+Column = TypeVar("Column", bound=Hashable)
+Block = tuple[str, ...]
+Blocks = Mapping[Block, frozenset[Column]]
+"""The sites of a block -> the columns that all of them have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,21 +105,23 @@ class Columns:
         return (both & (has >= least)).astype(np.int64), counts
 
 
-def blocks_of(columns: Mapping[str, frozenset[int]], least: int) -> dict[str, frozenset[int]]:
+def blocks_of(columns: Mapping[str, frozenset[Column]], least: int) -> dict[str, frozenset[Column]]:
     """Site -> the columns of its block: at least `least` sites answer for the same columns.
 
     Sites with the same columns begin as a block. While one has fewer sites than `least`, the
-    smallest is united with the one that makes the fewest columns of a site be lost; ties go to the
-    earlier names.
+    smallest is united with one that shares a column with it: with the one that makes the fewest
+    columns of a site be lost; ties go to the earlier names. Where no further union helps, the last
+    one is undone and the next best is tried instead, up to MOST_TRIES unions in all.
 
     Parameters
     ----------
-    columns : the columns that every site has.
+    columns : the columns that every site has, as numbers or names.
     least : minimum number of sites of a block.
 
     Raises
     ------
-    ConfigError : there are fewer sites, or those of a block have no column in common.
+    ConfigError : there are fewer sites; or the sites cannot be divided into blocks of at least
+        `least` that have a column in common; or that was not found out in so many tries.
 
     Examples
     --------
@@ -122,28 +134,91 @@ def blocks_of(columns: Mapping[str, frozenset[int]], least: int) -> dict[str, fr
             f"at least {least} sites must answer for the same columns (min-alike), but there are "
             f"{len(columns)}"
         )
-    alike: dict[frozenset[int], list[str]] = {}
+    alike: dict[frozenset[Column], list[str]] = {}
     for site in sorted(columns):
         alike.setdefault(columns[site], []).append(site)
-    blocks = {tuple(sites): shared for shared, sites in alike.items()}
-    while min(map(len, blocks)) < least:
-        small = min(blocks, key=lambda block: (len(block), block))
-        others = [block for block in blocks if block != small]
-        other = min(others, key=lambda block: (_lost(blocks, small, block), block))
-        shared = blocks.pop(small) & blocks.pop(other)
-        blocks[tuple(sorted((*small, *other)))] = shared
-    silent = min((block for block, shared in blocks.items() if not shared), default=())
-    if silent:
+    start = {tuple(sites): shared for shared, sites in alike.items()}
+    lonely = _lonely(start, least)
+    if lonely is not None:
         raise ConfigError(
-            f"sites that answer together must have a column in common, but {list_some(silent)}, "
-            f"which min-alike = {least} unites, have none: leave some out, or lower min-alike"
+            f"at least {least} sites must answer for the same columns (min-alike), but none of the "
+            f"columns of {_shown(lonely, start)} is at {least} sites or more: leave such sites "
+            "out, or lower min-alike"
         )
+    blocks = _divide(start, least)
     return {site: shared for block, shared in blocks.items() for site in block}
 
 
-def _lost(
-    blocks: Mapping[tuple[str, ...], frozenset[int]], one: tuple[str, ...], other: tuple[str, ...]
-) -> int:
+def _divide(start: Blocks[Column], least: int) -> Blocks[Column]:
+    """The first division that the search of `blocks_of` comes to.
+
+    It overlooks none. Where there is one that is made of unions of the present blocks, it unites
+    the smallest of these with another one that shares a column with it: so it is made of unions of
+    the blocks after one of the unions that are tried, too.
+    """
+    tries, seen, stuck = -1, set[frozenset[Block]](), ""
+    ahead: list[Iterator[Blocks[Column]]] = [iter([start])]
+    while ahead and tries < MOST_TRIES:
+        blocks = next(ahead[-1], None)
+        if blocks is None:
+            ahead.pop()
+            continue
+        tries += 1
+        if frozenset(blocks) in seen:  # the same unions in another order
+            continue
+        seen.add(frozenset(blocks))
+        lonely = _lonely(blocks, least)
+        if lonely is not None:
+            stuck = stuck or _shown(lonely, blocks)
+        elif min(map(len, blocks)) >= least:
+            return blocks
+        else:
+            ahead.append(_unions(blocks))
+    cannot = (
+        f"{MOST_TRIES} tries did not show whether the sites can be divided"
+        if ahead
+        else "the sites cannot be divided"
+    )
+    raise ConfigError(
+        f"{cannot} into blocks of at least {least} sites (min-alike) that have a column in common; "
+        f"the first attempt left fewer than {least} sites for each column of {stuck}: leave some "
+        "sites out, or lower min-alike"
+    )
+
+
+def _lonely(blocks: Blocks[Column], least: int) -> Block | None:
+    """The first block, the smallest before, that no unions make one of `least` sites that have a
+    column in common: fewer sites are left for each of its columns."""
+    sites: Counter[Column] = Counter()
+    for block, shared in blocks.items():
+        sites.update(dict.fromkeys(shared, len(block)))
+    found = [
+        block for block, shared in blocks.items() if all(sites[column] < least for column in shared)
+    ]
+    return min(found, key=_rank, default=None)
+
+
+def _unions(blocks: Blocks[Column]) -> Iterator[Blocks[Column]]:
+    """The blocks with the smallest united with another one that shares a column, best first."""
+    small = min(blocks, key=_rank)
+    near = [block for block in blocks if block != small and blocks[block] & blocks[small]]
+    for _, other in sorted((_lost(blocks, small, block), block) for block in near):
+        united = dict(blocks)
+        shared = united.pop(small) & united.pop(other)
+        yield united | {tuple(sorted((*small, *other))): shared}
+
+
+def _rank(block: Block) -> tuple[int, Block]:
+    return len(block), block
+
+
+def _lost(blocks: Blocks[Column], one: Block, other: Block) -> int:
     """How many columns of sites are lost where two blocks are united."""
     shared = len(blocks[one] & blocks[other])
     return sum(len(block) * (len(blocks[block]) - shared) for block in (one, other))
+
+
+def _shown(block: Block, blocks: Blocks[Column]) -> str:
+    """A block's sites, and the columns that they have in common, for a message."""
+    columns = list_some(sorted(map(str, blocks[block])), 8)
+    return f"{list_some(block)} ({columns or 'no column'})"

@@ -3,6 +3,8 @@ a minimum size, and what a site refuses."""
 
 from __future__ import annotations
 
+import random
+import re
 from dataclasses import replace
 from itertools import combinations
 
@@ -28,8 +30,8 @@ from fedbn.secure.selection import secure_consensus
 from fedbn.secure.session import Member, Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join
 from simulations.benchmarks.secure_sums import masked_run
+from tests.naive_variables import can_form_blocks, greedy_blocks, judges, names_of, random_sites
 from tests.naive_variables import given as as_dags
-from tests.naive_variables import judges, names_of, random_sites
 from tests.secure.test_secure_path import require_equal_choice
 from tests.secure.test_site import identity
 
@@ -121,46 +123,107 @@ def test_judges_are_those_of_the_twin(seed: int, least: int) -> None:
         assert columns.judges(xy, bits)[number] == len(wanted)
 
 
-@given(
-    columns=st.lists(st.frozensets(st.integers(0, 5)), min_size=2, max_size=9),
-    least=st.integers(1, 4),
-)
-def test_blocks_have_enough_sites_and_only_what_all_of_them_have(
-    columns: list[frozenset[int]], least: int
-) -> None:
-    given_to = {f"s{i}": own for i, own in enumerate(columns)}
-    if len(columns) < least:
-        with pytest.raises(ConfigError, match="min-alike"):
-            blocks_of(given_to, least)
-        return
-    found = blocks_or_none(given_to, least)
-    if found is None:
-        assert not frozenset.intersection(*columns)
-        return
-    assert all(found.values())
-    assert found == blocks_of(dict(reversed(given_to.items())), least)
-    for site, shared in found.items():
-        assert shared <= given_to[site]
-        assert sum(other == shared for other in found.values()) >= least
-    alike = {own: sum(other == own for other in columns) for own in columns}
-    if min(alike.values()) >= least:
-        assert found == given_to
+def named(columns: list[frozenset[int]]) -> dict[str, frozenset[int]]:
+    return {f"s{i:02}": own for i, own in enumerate(columns)}
 
 
-def blocks_or_none(
-    columns: dict[str, frozenset[int]], least: int
-) -> dict[str, frozenset[int]] | None:
+def blocks_or_none(columns: list[frozenset[int]], least: int) -> list[frozenset[int]] | None:
     try:
-        return blocks_of(columns, least)
+        found = blocks_of(named(columns), least)
     except ConfigError:
         return None
+    return [found[site] for site in named(columns)]
 
 
-def test_sites_of_a_block_need_a_column_in_common() -> None:
-    alone = {"a": frozenset({0}), "b": frozenset({1}), "c": frozenset({1})}
-    with pytest.raises(ConfigError, match="'a', 'b', 'c', which min-alike = 2 unites, have none"):
+def require_blocks(columns: list[frozenset[int]], least: int) -> bool:
+    """Whether there are blocks, which are what they must be: exactly where any division gives them,
+    and those of the greedy rule where that has any."""
+    found, greedy = blocks_or_none(columns, least), greedy_blocks(columns, least)
+    assert (found is not None) == can_form_blocks(columns, least)
+    if found is None:
+        return False
+    assert greedy in (None, found)
+    assert all(found)
+    assert all(shared <= own for shared, own in zip(found, columns, strict=True))
+    assert min(map(found.count, found)) >= least
+    if min(map(columns.count, columns)) >= least:
+        assert found == columns
+    return True
+
+
+@given(
+    distinct=st.lists(st.frozensets(st.integers(0, 5)), min_size=1, max_size=6, unique=True),
+    more=st.lists(st.integers(0, 5), max_size=5),
+    least=st.integers(1, 5),
+    rng=st.randoms(use_true_random=False),
+)
+@settings(max_examples=200, deadline=None)
+def test_sites_are_refused_exactly_where_no_division_gives_blocks(
+    distinct: list[frozenset[int]], more: list[int], least: int, rng: random.Random
+) -> None:
+    columns = [*distinct, *(distinct[k % len(distinct)] for k in more)]
+    require_blocks(columns, least)
+    shuffled = list(named(columns).items())
+    rng.shuffle(shuffled)
+    try:
+        found = blocks_of(named(columns), least)
+    except ConfigError as error:
+        with pytest.raises(ConfigError, match=re.escape(str(error))):
+            blocks_of(dict(shuffled), least)
+    else:
+        assert blocks_of(dict(shuffled), least) == found
+
+
+def random_columns(seed: int) -> list[frozenset[int]]:
+    """Of five to seven sites, of each of six columns with probability 0.4."""
+    rng = np.random.default_rng(seed)
+    own = rng.random((int(rng.integers(5, 8)), 6)) < 0.4
+    return [frozenset(np.flatnonzero(has).tolist()) for has in own]
+
+
+def test_many_sites_get_blocks_that_the_greedy_rule_refuses() -> None:
+    """So that what is said of those that are served is said of many."""
+    cases = [random_columns(seed) for seed in range(300)]
+    served = [columns for columns in cases if require_blocks(columns, 2)]
+    greedily = [columns for columns in cases if greedy_blocks(columns, 2) is not None]
+    assert len(served) > 180
+    assert len(served) - len(greedily) > 40
+
+
+def test_a_union_that_helps_nobody_is_undone() -> None:
+    """a goes best with b, as two columns are left; but then nobody is left for d."""
+    columns = {
+        "a": frozenset({0, 1}),
+        "b": frozenset({0, 1, 2}),
+        "c": frozenset({0, 3}),
+        "d": frozenset({2}),
+    }
+    assert greedy_blocks(list(columns.values()), 2) is None
+    found = blocks_of(columns, 2)
+    assert found == dict.fromkeys("ac", frozenset({0})) | dict.fromkeys("bd", frozenset({2}))
+
+
+def test_sites_that_cannot_form_blocks_are_told_what_is_lacking(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = {"a": frozenset({"x", "y"}), "b": frozenset({"z"}), "c": frozenset({"z"})}
+    with pytest.raises(ConfigError, match=r"none of the columns of 'a' \('x', 'y'\) is at 2 sites"):
         blocks_of(alone, 2)
     assert blocks_of(alone, 1) == alone
+    with pytest.raises(ConfigError, match="at least 4 sites .* but there are 3"):
+        blocks_of(alone, 4)
+    chain = {"a": frozenset({"x"}), "b": frozenset({"x", "y"}), "c": frozenset({"y"})}
+    words = (
+        r"into blocks of at least 2 sites \(min-alike\) that have a column in common; the first "
+        r"attempt left fewer than 2 sites for each column of 'c' \('y'\): leave some sites out"
+    )
+    with pytest.raises(ConfigError, match=f"^the sites cannot be divided {words}"):
+        blocks_of(chain, 2)
+    monkeypatch.setattr("fedbn.secure.columns.MOST_TRIES", 1)
+    with pytest.raises(
+        ConfigError, match=f"^1 tries did not show whether the sites can .* {words}"
+    ):
+        blocks_of(chain, 2)
 
 
 def sites_of(columns: list[tuple[int, ...]]) -> list[Site]:
