@@ -28,7 +28,7 @@ from fedbn.wording import list_some
 __all__ = ["Columns", "blocks_of"]
 
 MOST_TRIES = 10_000
-"""Unions of blocks that are tried before a division of the sites is given up: a second or so."""
+"""Unions of blocks that are tried before a division is given up: three seconds for 200 sites."""
 
 Column = TypeVar("Column", bound=Hashable)
 Block = tuple[str, ...]
