@@ -1,7 +1,7 @@
 """Where the tree of sites is cut: at the branches that are populations of their own.
 
 `auto` goes from the root down. Of all branches of a set of sites the one is taken that explains
-most (see `one_population`; where rows are not told, of the votes as they are), with at least two
+most (see `one_population`; where rows are not known, of the votes as they are), with at least two
 sites in it and outside of it. If the test says that the set is no single population, and the parts
 differ in enough pairs (more where all of them lie in one region), the branch is a group of its own
 and both parts are looked at again. The test is that of `redrawn` where every site sends several
@@ -178,8 +178,8 @@ def _best_branch(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]
     ordered, spans = _branches(tree, members)
     if not len(spans):
         return None
-    told = tree.profiles.rows is not None
-    covariate = tree.profiles.covariate[members] if told else np.zeros(len(members))
+    known = tree.profiles.shows_rows
+    covariate = tree.profiles.covariate[members] if known else np.zeros(len(members))
     seen = _residuals(tree.profiles, tree.profiles.shares[members], covariate)
     start, end = spans[int(np.argmax(explained_by_spans(seen[ordered], spans)))]
     best = np.zeros(len(members), np.bool_)
@@ -191,17 +191,16 @@ def _covariate(
     profiles: SiteProfiles, members: NDArray[np.intp], part: NDArray[np.bool_]
 ) -> Floats:
     """float64 [n]: what stands for the members' rows in the test of a split."""
-    told = profiles.rows is not None
-    if told or not have_alike_sizes(profiles.shares[members], part):
+    if profiles.shows_rows or not have_alike_sizes(profiles.shares[members], part):
         return np.asarray(profiles.covariate[members])
     return np.zeros(len(members))
 
 
 def _residuals(profiles: SiteProfiles, shares: Floats, covariate: Floats) -> Floats:
     """Shares of some sites, float64 [k, P], without what goes with these sites' covariate [k]: as
-    the tree takes it out where rows are told."""
-    told = profiles.rows is not None
-    return beyond_rows(shares, covariate) if told else residuals_of(shares, covariate)
+    the tree takes it out where it knows of rows."""
+    takes = beyond_rows if profiles.shows_rows else residuals_of
+    return takes(shares, covariate)
 
 
 def _branches(

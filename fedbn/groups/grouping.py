@@ -106,20 +106,24 @@ class Grouping:
         if not self.cut.splits:
             return "Too few sites to test: two groups of two are the least."
         first = self.cut.splits[0]
-        known = (
-            "with rows told"
-            if self.tree.profiles.rows is not None
-            else "without the sites' rows: what may be due to them is ignored"
-        )
-        if first.redrawn:
-            known += ", by several structures of every site"
         verdict = "more than one population" if first.made else "no sign of a second population"
         if first.significant and not first.made:
             verdict = "too few: a learner with two optima differs in as many"
         return (
-            f"Test of one population ({known}): p = {first.p:.3f} at level {ALPHA:g}, "
+            f"Test of one population ({self._of_rows()}): p = {first.p:.3f} at level {ALPHA:g}, "
             f"the parts differ in {first.pairs:.1f} pairs, {verdict}."
         )
+
+    def _of_rows(self) -> str:
+        """What the test knows of the sites' rows."""
+        profiles = self.tree.profiles
+        if profiles.several:
+            by = "by several structures of every site"
+            told = profiles.rows is not None
+            return f"with rows told, {by}" if told else f"{by}, whose variety stands for its rows"
+        if profiles.rows is not None:
+            return "with rows told"
+        return "without the sites' rows: what may be due to them is ignored"
 
     def _alone(self) -> str:
         labels = [self.tree.profiles.sites[i] for i in self.outliers]

@@ -73,11 +73,25 @@ class SiteProfiles:
         return np.stack(joined).astype(np.float64), shares / shares.sum()
 
     @property
+    def shows_rows(self) -> bool:
+        """Whether the sites' rows are told, or shown by several structures of every site."""
+        return self.rows is not None or self.several
+
+    @property
     def covariate(self) -> NDArray[np.float64]:
-        """float64 [m]: the logarithm of a site's rows, or else the number of its moral edges."""
-        if self.rows is None:
-            return np.asarray(self.shares.sum(axis=1))
-        return np.log(np.array(self.rows, dtype=np.float64))
+        """float64 [m]: what goes with a site's rows.
+
+        The logarithm of the rows that were told. Else, where every site sent several structures,
+        -2 log(1 + d), d the mean SMHD between two of its structures, drawn independently by their
+        shares: a site's structures vary about as the inverse root of its rows. Else the number of
+        moral edges.
+        """
+        if self.rows is not None:
+            return np.log(np.array(self.rows, dtype=np.float64))
+        if self.several:
+            apart = 2.0 * (self.shares * (1.0 - self.shares)).sum(axis=1)
+            return np.asarray(-2.0 * np.log1p(apart))
+        return np.asarray(self.shares.sum(axis=1))
 
 
 def profiles_of(structures: Sequence[SiteStructures]) -> SiteProfiles:

@@ -8,10 +8,9 @@ the test is on the safe side; and it needs no blocks, so a difference of few pai
 the network, can be found.
 
 What the sites' own structures cannot show is what all tables of so few rows have in common; that
-is taken out of the sites' means and of the redrawn structures in one way, that of the tree where
-rows are told (`beyond_rows`), else that of `one_population`. What a redrawing explains is that of
-the difference between both: where what is taken out is linear in the shares, that of the
-structures' deviations from their means.
+is taken out of the sites' means and of the redrawn structures in one way, that of the tree
+(`beyond_rows`). What a redrawing explains is that of the difference between both. Where rows are
+not told, how much a site's structures vary stands for them (`SiteProfiles.covariate`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The tree over the sites: average linkage, by scipy.
 
-It is made of SMHD; where all sites tell their rows, of what these do not explain
+It is made of SMHD; where all sites tell or show their rows, of what these do not explain
 (`fedbn.groups.beyond_rows`).
 """
 
@@ -25,7 +25,7 @@ class SiteTree:
     ----------
     profiles : of the sites.
     distances : float64 [m (m - 1) / 2], as scipy condenses it: the mean SMHD of every two sites;
-        where all sites told their rows, 1 - cosine of what these do not explain.
+        where all sites tell or show their rows, 1 - cosine of what these do not explain.
     linkage : float64 [m - 1, 4], scipy's: the two branches that are joined, the mean distance
         between their sites, and how many sites there are then. Branch b below m is site b, m + k
         is what row k makes. Equal distances are joined as scipy does, in the order of the sites,
@@ -70,7 +70,7 @@ def tree_of(profiles: SiteProfiles) -> SiteTree:
     """The tree of sites with these profiles."""
     from scipy.cluster.hierarchy import average
 
-    if profiles.rows is not None:
+    if profiles.shows_rows:
         distances = turned_apart(beyond_rows(profiles.shares, profiles.covariate))
     else:
         distances = distances_in_blocks(profiles.shares)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.groups.beyond_rows import COLUMNS, PRECISIONS, beyond_rows, turned_apart
 from fedbn.groups.core import core_of
@@ -74,7 +75,7 @@ def test_distances_are_mean_smhds(dags: list[DAG], split: int) -> None:
         SiteStructures(f"s{i}", tuple(d for d, _ in w), tuple(s for _, s in w))
         for i, w in enumerate(weighted)
     ]
-    found = tree_of(profiles_of(entries)).distances
+    found = distances_in_blocks(profiles_of(entries).shares)
     expected = [naive.mean_smhd_between(a, b) for a, b in combinations(weighted, 2)]
     assert found.tolist() == [float(e) for e in expected]
 
@@ -350,6 +351,10 @@ def several(shift: int, seed: int) -> list[SiteStructures]:
 def test_several_structures_show_a_difference_of_few_edges() -> None:
     cuts = [cut_by_test(tree_of(profiles_of(several(4, seed)))) for seed in range(4)]
     assert [cut.groups for cut in cuts] == [(0,) * 4 + (1,) * 4] * 4
+    silent = [[replace(s, rows=None) for s in several(4, seed)] for seed in range(4)]
+    assert [cut_by_test(tree_of(profiles_of(each))).groups for each in silent] == [
+        (0,) * 4 + (1,) * 4
+    ] * 4
     alone = [replace(s, dags=s.dags[:1], shares=(Fraction(1),)) for s in several(4, 0)]
     assert set(cut_by_test(tree_of(profiles_of(alone))).groups) == {0}
 
@@ -372,6 +377,50 @@ def test_several_structures_of_unequal_rows_are_tested_as_the_tree_sees_them() -
         part,
         np.random.default_rng(SEED),
     )
+
+
+@given(st.integers(2, 5), st.integers(0, 10_000))
+def test_structures_that_vary_stand_for_rows_that_are_not_told(m: int, seed: int) -> None:
+    """By the definition: the mean SMHD over all pairs of a site's own structures."""
+    rng = np.random.default_rng(seed)
+    sites = []
+    for i in range(m):
+        weights = [int(w) for w in rng.integers(1, 5, size=int(rng.integers(2, 4)))]
+        dags = tuple(random_dag(list("abcde"), rng=rng, edges=5) for _ in weights)
+        shares = tuple(Fraction(w, sum(weights)) for w in weights)
+        sites.append(SiteStructures(f"s{i}", dags, shares))
+    expected = []
+    for site in sites:
+        own = list(zip(site.dags, site.shares, strict=True))
+        apart = sum(s * t * smhd(a, b) for a, s in own for b, t in own)
+        expected.append(-2.0 * np.log(1.0 + float(apart)))
+    profiles = profiles_of(sites)
+    assert profiles.shows_rows
+    assert profiles.covariate == pytest.approx(expected, abs=1e-4)
+    one = profiles_of([replace(s, dags=s.dags[:1], shares=ONE) for s in sites])
+    assert not one.shows_rows
+
+
+def of_few_and_of_many_rows(seed: int) -> list[SiteStructures]:
+    """Ten sites of one population: five find other edges than the rest, as tables of few rows let
+    them, and their structures vary more. All structures have equally many edges."""
+    rng = np.random.default_rng(seed)
+    many = random_dag([f"v{i:02}" for i in range(20)], rng=rng, edges=28)
+    few = perturb(many, 8, rng=rng)
+    return [
+        SiteStructures(
+            f"s{i}",
+            tuple(perturb(few if i < 5 else many, 8 if i < 5 else 1, rng=rng) for _ in range(10)),
+            (Fraction(1, 10),) * 10,
+        )
+        for i in range(10)
+    ]
+
+
+def test_sites_of_few_rows_that_are_not_told_are_no_population() -> None:
+    cuts = [cut_by_test(tree_of(profiles_of(of_few_and_of_many_rows(seed)))) for seed in range(4)]
+    assert {cut.groups for cut in cuts} == {(0,) * 10}
+    assert all(split.redrawn for cut in cuts for split in cut.splits)
 
 
 def test_alike_sites_with_several_structures_stay_together() -> None:

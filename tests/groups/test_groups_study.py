@@ -13,8 +13,11 @@ from typer.testing import CliRunner
 
 from fedbn.errors import NetworkError
 from simulations.cli import app
+from simulations.studies import groups
+from simulations.studies.groups.cases import PARTS, cases
 from simulations.studies.groups.populations import base_network, move_edges, rows_of_sites
-from simulations.studies.groups.runs import adjusted_rand_index
+from simulations.studies.groups.runs import adjusted_rand_index, run_case
+from simulations.study_cases import study_settings
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=9))
@@ -68,3 +71,18 @@ def test_the_command_writes_rows_and_report(tmp_path: Path) -> None:
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "false alarms" in text
     assert "above the oracle's" in text
+
+
+def test_every_part_has_base_and_seeds_of_its_own() -> None:
+    settings = study_settings(Path(groups.__file__).parent, smoke=False)
+    for part in PARTS:
+        found = list(cases(part, settings, seeds=2, first_seed=5))
+        assert {case["seed"] for case in found} == {5, 6}
+        assert {case["base"] for case in found} == {46 if part == "several" else 44}
+
+
+def test_another_base_draws_other_tables() -> None:
+    case = {"part": "alike", "network": "random15", "rows": 200, "sizes": [4], "edges": 0}
+    rows = [run_case(case | {"base": base, "seed": 1}) for base in (1, 1, 2)]
+    assert rows[0] == rows[1]
+    assert rows[0] != rows[2]

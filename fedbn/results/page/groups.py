@@ -99,7 +99,7 @@ def groups_sentence(grouping: Grouping) -> str:
 
 def _scale_of(tree: SiteTree) -> str:
     """What the heights of the tree are."""
-    return "1 - cosine beyond rows" if tree.profiles.rows is not None else "mean SMHD"
+    return "1 - cosine beyond rows" if tree.profiles.shows_rows else "mean SMHD"
 
 
 def _codes(dag: DAG, pairs: Sequence[Pair], knowledge: Knowledge | None) -> list[int]:

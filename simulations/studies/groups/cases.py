@@ -13,17 +13,22 @@ __all__ = ["PARTS", "cases"]
 PARTS = ("alike", "groups", "different", "several")
 
 
-def cases(part: str, settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
+def cases(
+    part: str, settings: dict[str, Any], seeds: int | None = None, first_seed: int = 1
+) -> Iterator[Case]:
     """The cases of one part, those of a seed together, so that a run cut short is balanced.
 
-    settings : of `experiment.toml`; seeds : in place of its number.
+    settings : of `experiment.toml`.
+    seeds : in place of its number of them.
+    first_seed : the smallest of them.
     """
     own = settings["study"] | settings[part]
-    for seed in range(1, 1 + (seeds or own["seeds"])):
+    for seed in range(first_seed, first_seed + (seeds or own["seeds"])):
         for network, rows in product(own["networks"], own["rows"]):
             for sizes, edges in _federations(part, own):
                 yield {
                     "part": part,
+                    "base": own["base"],
                     "network": network,
                     "rows": rows,
                     "sizes": sizes,

@@ -12,6 +12,7 @@ from simulations.study_cases import study_settings
 @study_command(
     "Groups of sites",
     seeds=10,
+    fresh=True,
     parts={
         "alike": "sites of one population (false alarms)",
         "groups": "two and three populations",
@@ -30,6 +31,8 @@ def reproduce_groups(asked: Asked) -> dict[str, StudyPart]:
 
     settings = study_settings(Path(__file__).parent, asked.smoke)
     return {
-        name: StudyPart(cases(name, settings, asked.seeds), run_case, partial(sections, name))
+        name: StudyPart(
+            cases(name, settings, asked.seeds, asked.first_seed), run_case, partial(sections, name)
+        )
         for name in PARTS
     }
