@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
+from fedbn.graphs.moral import moral_graph
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.groups.beyond_rows import COLUMNS, PRECISIONS, beyond_rows, turned_apart
 from fedbn.groups.core import core_of
@@ -403,18 +405,26 @@ def test_structures_that_vary_stand_for_rows_that_are_not_told(m: int, seed: int
 
 def of_few_and_of_many_rows(seed: int) -> list[SiteStructures]:
     """Ten sites of one population: five find other edges than the rest, as tables of few rows let
-    them, and their structures vary more. All structures have equally many edges."""
+    them, and their structures vary more. All structures have equally many moral edges."""
     rng = np.random.default_rng(seed)
     many = random_dag([f"v{i:02}" for i in range(20)], rng=rng, edges=28)
-    few = perturb(many, 8, rng=rng)
+    few = next(as_large(many, 6, rng))
     return [
         SiteStructures(
             f"s{i}",
-            tuple(perturb(few if i < 5 else many, 8 if i < 5 else 1, rng=rng) for _ in range(10)),
+            tuple(islice(as_large(few, 4, rng) if i < 5 else as_large(many, 1, rng), 10)),
             (Fraction(1, 10),) * 10,
         )
         for i in range(10)
     ]
+
+
+def as_large(dag: DAG, changes: int, rng: np.random.Generator) -> Iterator[DAG]:
+    """DAGs so many changes away whose moral graphs have as many edges."""
+    while True:
+        other = perturb(dag, changes, rng=rng)
+        if moral_graph(other).sum() == moral_graph(dag).sum():
+            yield other
 
 
 def test_sites_of_few_rows_that_are_not_told_are_no_population() -> None:
