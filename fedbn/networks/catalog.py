@@ -27,6 +27,7 @@ __all__ = [
     "PGMPY_NAMES",
     "known_networks",
     "load_network",
+    "network_in",
     "network_names",
     "networks_in",
     "pgmpy_folder",
@@ -144,16 +145,33 @@ def load_network(name_or_path: str | Path, network_dir: str | Path | None = None
     if name.lower().endswith(SUFFIXES) or Path(name).name != name:
         return read_network(name)
     for folder in (network_dir, pgmpy_folder() if name in PGMPY_NAMES else None):
-        if folder is not None:
-            files = [Path(folder) / f"{name}{suffix}" for suffix in SUFFIXES]
-            found = next((file for file in files if file.is_file()), None)
-            if found is not None:
-                return read_network(found)
+        found = None if folder is None else _file_in(folder, name)
+        if found is not None:
+            return read_network(found)
     if name in PGMPY_NAMES:
         return _fetch(name)
     if Path(name).exists():
         return read_network(name)
     raise NetworkError(_unknown(name, network_dir))
+
+
+def network_in(folder: str | Path, name: str) -> Network:
+    """The network of this name in a folder, even if there is an embedded one of the same name.
+
+    Raises
+    ------
+    NetworkError : there is no such folder or network, or its file is wrong.
+    """
+    networks_in(folder)
+    found = _file_in(folder, name)
+    if found is None:
+        raise NetworkError(f"{folder}: has no network {name!r}")
+    return read_network(found)
+
+
+def _file_in(folder: str | Path, name: str) -> Path | None:
+    files = (Path(folder) / f"{name}{suffix}" for suffix in SUFFIXES)
+    return next((file for file in files if file.is_file()), None)
 
 
 def read_network(path: str | Path) -> Network:

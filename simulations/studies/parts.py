@@ -15,6 +15,7 @@ import typer
 
 from simulations.options import (
     MinutesOfPart,
+    NetworkDir,
     OnlyNetworks,
     Quiet,
     RayAddress,
@@ -69,6 +70,7 @@ class Asked:
     ray_address : of a Ray cluster that runs the cases; None: this machine does.
     seeds : number of seeds of every case; None: as the study's settings have it.
     first_seed : the smallest of them.
+    network_dir : folder with networks of the user's; None: none.
     """
 
     out: Path
@@ -80,6 +82,7 @@ class Asked:
     seeds: int | None = None
     first_seed: int = 1
     only: Mapping[str, Sequence[object] | None] = field(default_factory=dict)
+    network_dir: Path | None = None
 
     def wants(self, case: Case) -> bool:
         """Whether the case has values that were asked for."""
@@ -96,6 +99,7 @@ def study_command(
     parts: Mapping[str, str] | None = None,
     filters: Sequence[str] = ("network", "rows"),
     fresh: bool = False,
+    folder: bool = False,
 ) -> Callable[[Parts], Callable[..., None]]:
     """A decorator: the command of a study, of a function that gives its parts.
 
@@ -106,6 +110,7 @@ def study_command(
     parts : name -> what the part is, for --part; None: there is no such option.
     filters : keys of FILTERS.
     fresh : whether there is --first-seed, to begin at seeds at which nobody has looked.
+    folder : whether there is --network-dir, a folder of networks that the study has no files of.
     """
 
     def decorate(make: Parts) -> Callable[..., None]:
@@ -121,10 +126,11 @@ def study_command(
                 seeds=given.get("seeds"),
                 first_seed=given.get("first_seed", 1),
                 only={key: given[key] for key in filters},
+                network_dir=given.get("network_dir"),
             )
             run_parts(title, asked, make)
 
-        options = _options(seeds, parts, filters, fresh=fresh)
+        options = _options(seeds, parts, filters, fresh=fresh, folder=folder)
         command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         command.__annotations__ = {each.name: each.annotation for each in options}
         command.__doc__ = f"{(make.__doc__ or '').rstrip()}\n\n    {RESUMED}\n    "
@@ -139,6 +145,7 @@ def _options(
     filters: Sequence[str],
     *,
     fresh: bool,
+    folder: bool,
 ) -> list[inspect.Parameter]:
     """The parameters of a study's command, in the order of its help."""
     found: list[tuple[str, Any, object]] = [("out", StudyFolder, inspect.Parameter.empty)]
@@ -152,6 +159,8 @@ def _options(
     if fresh:
         option = typer.Option(min=1, help="Smallest of the seeds, which follow one another.")
         found.append(("first_seed", Annotated[int, option], 1))
+    if folder:
+        found.append(("network_dir", NetworkDir, None))
     found += [(key, FILTERS[key], None) for key in filters]
     found += [
         ("smoke", SmallCases, False),

@@ -64,7 +64,7 @@ reproduce.command(
     "strengths",
     epilog=examples(
         "fedbn reproduce strengths --smoke --out results/strengths-smoke",
-        "fedbn reproduce strengths --part shown --out results/strengths",
+        "fedbn reproduce strengths --part tuning --out results/strengths",
     ),
 )(reproduce_strengths)
 reproduce.command(

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import simulations.studies.strengths
+from fedbn.errors import NetworkError
 from fedbn.learners import learn
+from fedbn.networks.bif import write_bif
 from fedbn.networks.catalog import load_network
+from simulations.studies.strengths.calibration import (
+    bins,
+    deviation,
+    interval,
+    one_at_a_time,
+    over_bins,
+)
+from simulations.studies.strengths.cases import PARTS, cases, family_of
 from simulations.studies.strengths.networks import MOST_PARENTS, drawn_network
-from simulations.studies.strengths.report import bins, deviation, sections, shares_of_sums
+from simulations.studies.strengths.report import sections, shares_of_sums
 from simulations.studies.strengths.runs import LEARNER, REPLICATES, STUDY, run_case
 from simulations.studies.strengths.sureness import Pairs, pairs_of, probabilities
+from simulations.study_cases import study_settings
 from tests import naive
+from tests.simulations.conftest import Fedbn
 
-CASE = {"part": "shown", "network": "asia", "rows": 300, "sites": [2, 3], "seed": 1}
+FOLDER = Path(simulations.studies.strengths.__file__).parent
+
+CASE = {"part": "tuning", "network": "asia", "rows": 300, "sites": [2, 3], "seed": 1}
 
 
 def test_a_case_tells_the_votes_around_every_pair() -> None:
@@ -56,11 +76,74 @@ def test_bins_and_deviations_by_hand() -> None:
     assert (low.true, high.true) == (25.0, 97.0)
     far = abs(one - 25), abs(two - 97)
     over_pairs = (40 * far[0] + 100 * far[1]) / 140
-    assert deviation([low, high], weighted=True) == pytest.approx(over_pairs)
-    assert deviation([low, high], weighted=False) == pytest.approx((far[0] + far[1]) / 2)
+    assert deviation([low, high]) == pytest.approx(over_pairs)
+    assert over_bins([low, high]) == pytest.approx((far[0] + far[1]) / 2)
     few = low._replace(pairs=29)
-    assert deviation([few, high], weighted=False) == pytest.approx(far[1])
-    assert len(sections("tuning", rows)) == 3
+    assert over_bins([few, high]) == pytest.approx(far[1])
+    assert len(sections("tuning", {}, rows)) == 4
+
+
+def rows_of(network: str, pairs: list[list[float]]) -> dict[str, object]:
+    return {**CASE, "network": network, "sites": [2], "variables": 8, "of_2": pairs}
+
+
+def test_networks_weigh_the_same_and_families_are_drawn_together() -> None:
+    """One network states too much, another as much too little: together they are right."""
+    alone = [0.0, 1.1, 0.0]
+    pair = Pairs(*(np.zeros(1, dtype=np.int64),) * 2, *(np.array([x]) for x in (1, *alone)))
+    stated = 100 * probabilities(pair, 2, 8)[0]
+    wrong, right = [[1, *alone, 0]], [[1, *alone, 1]]
+    rows = [rows_of("wrong", wrong * 90), rows_of("right", right * 10)]
+    assert one_at_a_time(rows) == pytest.approx(sorted((stated, 100 - stated)))
+    assert deviation(bins(rows)) == pytest.approx(abs(stated - 10))
+    assert deviation(bins(rows, networks_alike=True)) == pytest.approx(abs(stated - 50))
+    ends = [abs(stated - true) for true in (0, 10, 100)]
+    low, high = interval(rows, {}, networks_alike=False)
+    assert (low, high) == pytest.approx((min(ends), max(ends)))
+    both = dict.fromkeys(("wrong", "right"), "wrong")
+    assert interval(rows, both, networks_alike=False) == pytest.approx((ends[1], ends[1]))
+
+
+def test_the_halves_follow_their_rule_and_share_nothing() -> None:
+    """The rule of the lists, which were committed before any of these networks was run."""
+    settings = tomllib.loads((FOLDER / "experiment.toml").read_text(encoding="utf-8"))
+    halves = [settings[part]["families"] for part in ("tuning", "test")]
+    for odd, families in enumerate(halves):
+        for family in families:
+            name = min(re.sub("[0-9]+$", "", each.lower()) for each in family)
+            assert int(hashlib.sha256(name.encode()).hexdigest()[0], 16) % 2 == odd
+    names = [[name for family in families for name in family] for families in halves]
+    assert [len(half) for half in names] == [len(set(half)) for half in names] == [71, 83]
+    assert not set(names[0]) & set(names[1])
+
+
+def test_networks_of_a_folder_have_cases_and_families() -> None:
+    settings = study_settings(FOLDER, smoke=False)
+    here = ("bank", "coral1", "coral2", "unknown")
+    of_part = {part: list(cases(part, settings, here)) for part in PARTS}
+    found = {part: {c["network"] for c in some} for part, some in of_part.items()}
+    assert {n for n in found["tuning"] if n.startswith("folder:")} == {"folder:bank"}
+    assert found["test"] == {"folder:coral1", "folder:coral2"}
+    assert not list(cases("test", settings))
+    assert family_of(settings)["folder:coral2"] == "folder:coral1"
+
+
+def test_a_network_of_the_folder_is_not_the_embedded_one(tmp_path: Path) -> None:
+    write_bif(load_network("random:6:7:1"), tmp_path / "asia.bif")
+    row = run_case({**CASE, "network": "folder:asia"}, tmp_path)
+    assert row["variables"] == 6
+    with pytest.raises(NetworkError, match="has no network 'bank'"):
+        run_case({**CASE, "network": "folder:bank"}, tmp_path)
+
+
+def test_the_part_test_needs_the_folder(fedbn: Fedbn, tmp_path: Path) -> None:
+    write_bif(load_network("random:6:5:1"), tmp_path / "firealarm.bif")
+    asked = ("reproduce", "strengths", "--part", "test", "--smoke", "-q", "--out", tmp_path / "out")
+    ran = fedbn(*asked)
+    assert ran.status == 1
+    assert "--network-dir" in ran.err
+    assert fedbn(*asked, "--network-dir", tmp_path).status == 0
+    assert "folder:firealarm" in (tmp_path / "out" / "report.md").read_text()
 
 
 def test_replicates_of_sums_are_counted_as_sites_are() -> None:
@@ -79,5 +162,5 @@ def test_shares_of_sums_by_hand() -> None:
     assert (middle.pairs, middle.stated, middle.true) == (10, 75.0, pytest.approx(30.0))
     assert (high.pairs, high.stated, high.true) == (100, 100.0, 90.0)
     rows = [{**CASE, "part": "counted", "sites": [2], "of_2": counts}]
-    (section,) = sections("counted", rows)
+    (section,) = sections("counted", {}, rows)
     assert section.rows[-1][4:] == [100, "100.0", "90.0"]

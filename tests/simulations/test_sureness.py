@@ -44,7 +44,7 @@ def test_probabilities_do_not_depend_on_the_order_of_variables(seed: int) -> Non
 
 
 def test_the_fit_finds_the_numbers_that_made_the_pairs() -> None:
-    numbers = (0.5, 1.5, 0.25, -0.5, 0.3, -0.2, -0.7, 0.1, -0.3)
+    numbers = (0.5, 1.5, 0.25, -0.5, 0.3, -0.2, -0.7, 0.1, -0.3, 0.2, -0.1, 0.4)
     rng = np.random.default_rng(1)
     seen = []
     for variables, sites in ((5, 3), (9, 3), (12, 8), (14, 10), (20, 6)):

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import product
 from typing import Any
 
 from simulations.study_cases import Case
 
-__all__ = ["PARTS", "cases"]
+__all__ = ["FROM_FOLDER", "PARTS", "cases", "family_of"]
 
-PARTS = ("tuning", "shown", "counted")
+PARTS = ("tuning", "test", "counted")
+
+FROM_FOLDER = "folder:"
+"""Before the name of a network of a folder: some are named like networks of fedbn's own."""
 
 
-def cases(part: str, settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
+def cases(
+    part: str,
+    settings: Mapping[str, Any],
+    here: Collection[str] = (),
+) -> Iterator[Case]:
     """The cases of one part, those of a seed together, so that a run cut short is balanced.
 
-    settings : of `experiment.toml`; seeds : in place of its number.
+    settings : of `experiment.toml`; here : networks of the folder (those of the lists that are not
+        here have no case).
     """
     study = {**settings["study"], **settings[part]}
-    for seed in range(1, 1 + (seeds or study["seeds"])):
-        for network, rows in product(study["networks"], study["rows"]):
-            yield {
-                "part": part,
-                "network": network,
-                "rows": rows,
-                "sites": list(study["sites"]),
-                "seed": seed,
-            }
+    listed = [name for family in study.get("families", ()) for name in family if name in here]
+    for given in study["sets"]:
+        chosen = {**study, **given}
+        names = [FROM_FOLDER + name for name in listed] if "folder" in given else given["networks"]
+        for seed in range(1, 1 + chosen["seeds"]):
+            for network, rows in product(names, chosen["rows"]):
+                yield {
+                    "part": part,
+                    "network": network,
+                    "rows": rows,
+                    "sites": list(chosen["sites"]),
+                    "seed": seed,
+                }
+
+
+def family_of(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Network of a folder, as cases name it -> the first network of its family."""
+    families = [family for part in PARTS for family in settings[part].get("families", ())]
+    return {FROM_FOLDER + name: FROM_FOLDER + names[0] for names in families for name in names}

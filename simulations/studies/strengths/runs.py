@@ -7,13 +7,16 @@ of a pair is the share of the replicates that join it.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.learners import LearnerSettings, learn
-from fedbn.networks.catalog import load_network
+from fedbn.networks.catalog import load_network, network_in
 from fedbn.networks.network import BayesianNetwork
+from simulations.studies.strengths.cases import FROM_FOLDER
 from simulations.studies.strengths.networks import drawn_network
 from simulations.studies.strengths.sureness import pairs_of
 from simulations.study_cases import Case, Row
@@ -32,9 +35,11 @@ LEARNER = LearnerSettings(max_parents=6)
 """Where states determine each other, GES would look at thousands of sets of parents."""
 
 
-def run_case(case: Case) -> Row:
+def run_case(case: Case, network_dir: Path | None = None) -> Row:
     """For every number of sites n and every pair that some of them join, [k of n, common, degree,
     clustering, 1 if the pair is true] (`simulations.studies.strengths.sureness`).
+
+    network_dir : has the file of a case's network if that is named so.
 
     The first n of the same sites are taken for every n. In the part `counted` it is [k, pairs that
     k of the replicates join, how many of them are true].
@@ -42,7 +47,7 @@ def run_case(case: Case) -> Row:
     name = str(case["network"])
     key = [STUDY, case["seed"], case["rows"], *(ord(letter) for letter in name)]
     rng = np.random.default_rng(key)
-    network = _network(name, case["seed"], rng)
+    network = _network(name, case["seed"], rng, network_dir)
     true = network.dag.adjacency | network.dag.adjacency.T
     if case["part"] == "counted":
         return {f"of_{n}": _of_sums(network, n, case["rows"], rng) for n in case["sites"]}
@@ -57,10 +62,16 @@ def run_case(case: Case) -> Row:
     return row
 
 
-def _network(name: str, seed: int, rng: np.random.Generator) -> BayesianNetwork:
+def _network(
+    name: str, seed: int, rng: np.random.Generator, network_dir: Path | None
+) -> BayesianNetwork:
     if name == DRAWN:
         return drawn_network(rng)
-    network = load_network(f"{name}:{seed}" if name.startswith("random:") else name)
+    if name.startswith(FROM_FOLDER):
+        assert network_dir is not None
+        network = network_in(network_dir, name.removeprefix(FROM_FOLDER))
+    else:
+        network = load_network(f"{name}:{seed}" if name.startswith("random:") else name)
     assert isinstance(network, BayesianNetwork)
     return network
 

@@ -22,7 +22,9 @@ from fedbn.arrays import Floats, Ints
 
 __all__ = ["SURENESS", "Pairs", "fit_sureness", "pairs_of", "probabilities"]
 
-SURENESS = (5.569, 2.058, 0.2322, 0.08344, -1.654, -0.7196, -1.276, -0.7043, -0.2563)
+SURENESS = (
+    5.569, 2.058, 0.2322, 0.08344, -1.654, -0.7196, -1.276, -0.7043, -0.2563, 0.0, 0.0, 0.0
+)  # fmt: skip
 """Of a pair's features (`_features`): fitted to the part "tuning" of the study, to random networks
 alone."""
 
@@ -104,10 +106,12 @@ def fit_sureness(
 
 
 def _features(pairs: Pairs, sites: int, variables: int) -> Floats:
-    """float64 [P, 9]: 1, the log odds l of (joining + 1/2) / (sites + 1), ln(sites), common,
-    degree, ln(variables), clustering, l common, l degree."""
+    """float64 [P, 12]: 1, the log odds l of (joining + 1/2) / (sites + 1), ln(sites), common,
+    degree, ln(variables), clustering, l common, l degree, l ln(sites), l ln(variables), and the
+    logarithm of the pairs that a site joins on average, for each variable."""
     count = len(pairs.joining)
     odds = np.log((pairs.joining + 0.5) / (sites - pairs.joining + 0.5))
+    size = np.log(variables)
     return np.stack(
         [
             np.ones(count),
@@ -115,10 +119,13 @@ def _features(pairs: Pairs, sites: int, variables: int) -> Floats:
             np.full(count, np.log(sites)),
             pairs.common,
             pairs.degree,
-            np.full(count, np.log(variables)),
+            np.full(count, size),
             pairs.clustering,
             odds * pairs.common,
             odds * pairs.degree,
+            odds * np.log(sites),
+            odds * size,
+            np.full(count, np.log(pairs.joining.sum() / sites + 0.5) - size),
         ],
         axis=1,
     )
