@@ -19,6 +19,7 @@ from simulations.studies.strengths.calibration import (
     bins,
     deviation,
     interval,
+    left_out,
     one_at_a_time,
     over_bins,
 )
@@ -66,10 +67,10 @@ def test_bins_and_deviations_by_hand() -> None:
     around = [0.7, 1.4, 0.5]
     low_pairs = [[1, *around, int(k < 10)] for k in range(40)]
     high_pairs = [[2, 0.0, 1.1, 0.0, int(k < 97)] for k in range(100)]
-    rows = [{**CASE, "sites": [2], "variables": 8, "of_2": low_pairs + high_pairs}]
-    none = np.zeros(2, dtype=np.int64)
-    some = Pairs(none, none, *map(np.array, ([1, 2], [0.7, 0.0], [1.4, 1.1], [0.5, 0.0])))
-    one, two = 100 * probabilities(some, 2, 8)
+    rows = [rows_of("asia", low_pairs + high_pairs)]
+    columns = zip(*(pair[:4] for pair in low_pairs + high_pairs), strict=True)
+    none = np.zeros(140, dtype=np.int64)
+    one, two = 100 * probabilities(Pairs(none, none, *map(np.array, columns)), 2, 8)[[0, -1]]
     low, high = bins(rows)
     assert (low.pairs, high.pairs) == (40, 100)
     assert (low.stated, high.stated) == pytest.approx((one, two))
@@ -80,7 +81,8 @@ def test_bins_and_deviations_by_hand() -> None:
     assert over_bins([low, high]) == pytest.approx((far[0] + far[1]) / 2)
     few = low._replace(pairs=29)
     assert over_bins([few, high]) == pytest.approx(far[1])
-    assert len(sections("tuning", {}, rows)) == 4
+    other = [rows_of("alarm", low_pairs)]
+    assert len(sections("tuning", {}, rows + other)) == 5
 
 
 def rows_of(network: str, pairs: list[list[float]]) -> dict[str, object]:
@@ -92,8 +94,8 @@ def test_networks_weigh_the_same_and_families_are_drawn_together() -> None:
     alone = [0.0, 1.1, 0.0]
     pair = Pairs(*(np.zeros(1, dtype=np.int64),) * 2, *(np.array([x]) for x in (1, *alone)))
     stated = 100 * probabilities(pair, 2, 8)[0]
-    wrong, right = [[1, *alone, 0]], [[1, *alone, 1]]
-    rows = [rows_of("wrong", wrong * 90), rows_of("right", right * 10)]
+    wrong, right = rows_of("wrong", [[1, *alone, 0]]), rows_of("right", [[1, *alone, 1]])
+    rows = [*[wrong] * 90, *[right] * 10]
     assert one_at_a_time(rows) == pytest.approx(sorted((stated, 100 - stated)))
     assert deviation(bins(rows)) == pytest.approx(abs(stated - 10))
     assert deviation(bins(rows, networks_alike=True)) == pytest.approx(abs(stated - 50))
@@ -102,6 +104,17 @@ def test_networks_weigh_the_same_and_families_are_drawn_together() -> None:
     assert (low, high) == pytest.approx((min(ends), max(ends)))
     both = dict.fromkeys(("wrong", "right"), "wrong")
     assert interval(rows, both, networks_alike=False) == pytest.approx((ends[1], ends[1]))
+
+
+def test_a_family_left_out_is_stated_by_the_others_alone() -> None:
+    """Two networks with opposite shares: each is stated to be what the other is."""
+    alone = [0.0, 1.1, 0.0]
+    few = [[1, *alone, int(k < 10)] for k in range(40)]
+    many = [[1, *alone, int(k < 30)] for k in range(40)]
+    rows = [rows_of("few", few), rows_of("many", many)]
+    low, high = left_out(rows, {})
+    assert (low.stated, low.true) == pytest.approx((25.0, 75.0), abs=0.1)
+    assert (high.stated, high.true) == pytest.approx((75.0, 25.0), abs=0.1)
 
 
 def test_the_halves_follow_their_rule_and_share_nothing() -> None:
@@ -122,18 +135,18 @@ def test_networks_of_a_folder_have_cases_and_families() -> None:
     here = ("bank", "coral1", "coral2", "unknown")
     of_part = {part: list(cases(part, settings, here)) for part in PARTS}
     found = {part: {c["network"] for c in some} for part, some in of_part.items()}
-    assert {n for n in found["tuning"] if n.startswith("folder:")} == {"folder:bank"}
-    assert found["test"] == {"folder:coral1", "folder:coral2"}
+    assert {n for n in found["tuning"] if n.startswith("paper:")} == {"paper:bank"}
+    assert found["test"] == {"paper:coral1", "paper:coral2"}
     assert not list(cases("test", settings))
-    assert family_of(settings)["folder:coral2"] == "folder:coral1"
+    assert family_of(settings)["paper:coral2"] == "paper:coral1"
 
 
 def test_a_network_of_the_folder_is_not_the_embedded_one(tmp_path: Path) -> None:
     write_bif(load_network("random:6:7:1"), tmp_path / "asia.bif")
-    row = run_case({**CASE, "network": "folder:asia"}, tmp_path)
+    row = run_case({**CASE, "network": "paper:asia"}, tmp_path)
     assert row["variables"] == 6
     with pytest.raises(NetworkError, match="has no network 'bank'"):
-        run_case({**CASE, "network": "folder:bank"}, tmp_path)
+        run_case({**CASE, "network": "paper:bank"}, tmp_path)
 
 
 def test_the_part_test_needs_the_folder(fedbn: Fedbn, tmp_path: Path) -> None:
@@ -143,7 +156,7 @@ def test_the_part_test_needs_the_folder(fedbn: Fedbn, tmp_path: Path) -> None:
     assert ran.status == 1
     assert "--network-dir" in ran.err
     assert fedbn(*asked, "--network-dir", tmp_path).status == 0
-    assert "folder:firealarm" in (tmp_path / "out" / "report.md").read_text()
+    assert "paper:firealarm" in (tmp_path / "out" / "report.md").read_text()
 
 
 def test_replicates_of_sums_are_counted_as_sites_are() -> None:

@@ -8,7 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbn.arrays import Floats
-from simulations.studies.strengths.sureness import Pairs, probabilities
+from simulations.studies.strengths.sureness import (
+    SURENESS,
+    Pairs,
+    fit_sureness,
+    probabilities,
+)
 from simulations.study import Row
 
 __all__ = [
@@ -18,6 +23,7 @@ __all__ = [
     "bins",
     "deviation",
     "interval",
+    "left_out",
     "one_at_a_time",
     "over_bins",
     "seen",
@@ -28,6 +34,8 @@ WIDTH = 10
 
 LEAST = 30
 """Pairs that a bin must have to count in the mean over bins."""
+
+FOLDS = 10
 
 DRAWS = 2_000
 """Bootstrap samples of the families of networks."""
@@ -60,16 +68,43 @@ def bins(rows: Sequence[Row], *, networks_alike: bool = False) -> list[Bin]:
 
     networks_alike : all networks have the same weight, whatever the number of their pairs.
     """
-    totals = sum(_totals(rows, networks_alike=networks_alike).values(), np.zeros((4, WIDTH)))
-    return [Bin(int(n), w, 100 * s / w, 100 * t / w) for n, w, s, t in totals.T if n]
+    return _bins(_totals(rows, networks_alike=networks_alike))
 
 
-def _totals(rows: Sequence[Row], *, networks_alike: bool) -> dict[str, Floats]:
+def left_out(
+    rows: Sequence[Row], family: Mapping[str, str], *, networks_alike: bool = False
+) -> list[Bin]:
+    """As `bins`, but each probability is stated by constants fitted to rows of other families.
+
+    The families are in `FOLDS` parts; the constants are fitted once without each part. family : as
+    of `interval`.
+    """
+    names = sorted({family.get(row["network"], row["network"]) for row in rows})
+    part = {name: place % FOLDS for place, name in enumerate(names)}
+    at = [part[family.get(row["network"], row["network"])] for row in rows]
+    totals: dict[str, Floats] = {}
+    for fold in sorted(set(at)):
+        fitted = fit_sureness(
+            list(seen([row for row, k in zip(rows, at, strict=True) if k != fold]))
+        )
+        own = [row for row, k in zip(rows, at, strict=True) if k == fold]
+        totals |= _totals(own, fitted, networks_alike=networks_alike)
+    return _bins(totals)
+
+
+def _bins(totals: Mapping[str, Floats]) -> list[Bin]:
+    summed = sum(totals.values(), np.zeros((4, WIDTH)))
+    return [Bin(int(n), w, 100 * s / w, 100 * t / w) for n, w, s, t in summed.T if n]
+
+
+def _totals(
+    rows: Sequence[Row], numbers: Sequence[float] = SURENESS, *, networks_alike: bool
+) -> dict[str, Floats]:
     """Network -> float64 [4, WIDTH]: pairs, their weight, what is stated of them, true ones."""
     found: dict[str, Floats] = {}
     for row in rows:
         for pairs, sites, variables, edges in seen([row]):
-            stated = probabilities(pairs, sites, variables)
+            stated = probabilities(pairs, sites, variables, numbers)
             at = np.minimum((stated * WIDTH).astype(np.int64), WIDTH - 1)
             ones = np.ones(len(at))
             sums = [np.bincount(at, each, WIDTH) for each in (ones, ones, stated, edges)]

@@ -12,8 +12,8 @@ __all__ = ["FROM_FOLDER", "PARTS", "cases", "family_of"]
 
 PARTS = ("tuning", "test", "counted")
 
-FROM_FOLDER = "folder:"
-"""Before the name of a network of a folder: some are named like networks of fedbn's own."""
+FROM_FOLDER = "paper:"
+"""Before the name of a network of the folder: some are named like networks of fedbn's own."""
 
 
 def cases(

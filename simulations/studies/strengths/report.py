@@ -13,6 +13,7 @@ from simulations.studies.strengths.calibration import (
     bins,
     deviation,
     interval,
+    left_out,
     one_at_a_time,
     over_bins,
     seen,
@@ -39,10 +40,25 @@ def sections(part: str, family: Mapping[str, str], rows: Sequence[Row]) -> list[
         _networks(f"{title}: one by one", rows),
     ]
     if fitted:
-        numbers = ", ".join(f"{number:g}" for number in fit_sureness(list(seen(rows))))
-        used = ", ".join(f"{number:g}" for number in SURENESS)
-        found.append(Section("The constants", f"Fitted to these rows: {numbers}. In use: {used}."))
+        found += [_left_out(rows, family), _constants(rows)]
     return found
+
+
+def _left_out(rows: Sequence[Row], family: Mapping[str, str]) -> Section:
+    found = left_out(rows, family)
+    alike = left_out(rows, family, networks_alike=True)
+    text = (
+        "Each family of networks by constants that were fitted to others. Mean absolute deviation: "
+        f"{deviation(found):.1f} points over pairs, {deviation(alike):.1f} if all networks weigh "
+        f"the same, {over_bins(found):.1f} over bins of at least {LEAST} pairs."
+    )
+    return Section("Families of networks left out", text)
+
+
+def _constants(rows: Sequence[Row]) -> Section:
+    numbers = ", ".join(f"{number:g}" for number in fit_sureness(list(seen(rows))))
+    used = ", ".join(f"{number:g}" for number in SURENESS)
+    return Section("The constants", f"Fitted to these rows: {numbers}. In use: {used}.")
 
 
 def _of_sums(rows: Sequence[Row]) -> Section:

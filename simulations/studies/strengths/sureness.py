@@ -23,10 +23,10 @@ from fedbn.arrays import Floats, Ints
 __all__ = ["SURENESS", "Pairs", "fit_sureness", "pairs_of", "probabilities"]
 
 SURENESS = (
-    5.569, 2.058, 0.2322, 0.08344, -1.654, -0.7196, -1.276, -0.7043, -0.2563, 0.0, 0.0, 0.0
+    1.766, 2.075, 0.2873, -0.3671, -0.5589, -0.2415,
+    -0.4365, -0.294, -0.6008, -0.2869, 0.2983, -1.185,
 )  # fmt: skip
-"""Of a pair's features (`_features`): fitted to the part "tuning" of the study, to random networks
-alone."""
+"""Of a pair's features (`_features`): fitted to the part "tuning" of the study."""
 
 
 class Pairs(NamedTuple):
@@ -92,8 +92,8 @@ def fit_sureness(
     design = np.concatenate([_features(pairs, n, v) for pairs, n, v, _ in seen])
     edges = np.concatenate([true for *_, true in seen])
     weight = np.concatenate([np.full(len(true), max(len(true), 1) ** -0.5) for *_, true in seen])
-    scale = np.maximum(design.std(axis=0), 1e-9)
-    scale[0] = 1.0
+    spread = design.std(axis=0)
+    scale = np.where(spread > 1e-9, spread, 1.0)
     scaled = design / scale
 
     def loss(numbers: Floats) -> tuple[float, Floats]:
