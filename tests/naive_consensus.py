@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import log
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -341,4 +341,20 @@ def surroundings(
                     log(1 + beside),
                     float(clustering(a) + clustering(b)),
                 )
+    return found
+
+
+def probabilities(votes: Matrix, sites: int) -> dict[tuple[int, int], float]:
+    """Of every pair that a site joins the logistic function of its log odds: each constant by the
+    name of what it multiplies, in docs/studies/strengths.md."""
+    n = len(votes)
+    around = surroundings(votes, sites)
+    joined = sum(k for k, *_ in around.values()) / sites
+    found = {}
+    for pair, (k, common, degree, clustering) in around.items():
+        odds = log((k + 1 / 2) / (sites - k + 1 / 2))
+        slope = 2.075 - 0.294 * common - 0.6008 * degree - 0.2869 * log(sites) + 0.2983 * log(n)
+        base = 1.766 + 0.2873 * log(sites) - 0.2415 * log(n) - 1.185 * log((joined + 1 / 2) / n)
+        total = base - 0.3671 * common - 0.5589 * degree - 0.4365 * clustering + slope * odds
+        found[pair] = 1 / (1 + exp(-total))
     return found

@@ -16,6 +16,7 @@ import numpy as np
 from fedbn.arrays import Floats
 from fedbn.bounded_file import read_bounded
 from fedbn.consensus.strength import site_interval
+from fedbn.consensus.sureness import pairs_of, probabilities
 from fedbn.consensus.votes import Votes, votes_of
 from fedbn.errors import ResultsError
 from fedbn.fusion.inputs import merge_inputs
@@ -31,15 +32,25 @@ __all__ = ["FILE", "StrengthRow", "strength_rows", "vote_above_threshold", "writ
 
 FILE = "strengths.csv"
 
+FEWEST, MOST = 3, 20
+"""Numbers of sites whose votes have a probability: those that the study of strengths fitted."""
+
+STUDIED = {"learner": "ges", "score": "bdeu", "ess": 1.0, "row-weight": 1.0}
+"""Settings of the runs that it fitted."""
+
+ENDS = (0.01, 0.99)
+"""Least and greatest probability that is written: the study knows nothing nearer to certainty."""
+
 
 @dataclass(frozen=True)
 class StrengthRow:
     """One pair that a structure joins; None where a measure is not known.
 
     `sites` of `of` sites have a structure that joins it; `low` and `high` are the exact 95 %
-    interval of that share. `bootstrap` and `credible` are the mean share within the sites that sent
-    resampled, or credible, structures. `posterior` is the share by counts of all sites' rows, see
-    `fedbn parameters --average`.
+    interval of that share. `probability` is that of an edge in the network that the rows come from,
+    see `fedbn.consensus.sureness`; only runs like those of the study have it. `bootstrap` and
+    `credible` are the mean share within the sites that sent resampled, or credible, structures.
+    `posterior` is the share by counts of all sites' rows, see `fedbn parameters --average`.
     """
 
     parent: str
@@ -50,6 +61,7 @@ class StrengthRow:
     of: int
     low: float
     high: float
+    probability: float | None
     bootstrap: float | None
     credible: float | None
     posterior: float | None
@@ -59,6 +71,7 @@ def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[Streng
     """One row per pair that a structure joins, as in edges.csv; no votes instead of structures."""
     learner = settings.get("learner")
     shares, names = _shares_within(outcome), outcome.consensus.dag.names
+    probable = _probable(outcome) if _is_studied(outcome, settings) else None
     rows = []
     for edge in edge_rows(outcome):
         joining = len(edge.supporters)
@@ -66,7 +79,8 @@ def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[Streng
             continue
         sites = outcome.seeing(edge.parent, edge.child)
         low, high = site_interval(joining, sites)
-        share = float(shares[names.index(edge.parent), names.index(edge.child)])
+        at = names.index(edge.parent), names.index(edge.child)
+        share = float(shares[at])
         rows.append(
             StrengthRow(
                 parent=edge.parent,
@@ -77,12 +91,38 @@ def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[Streng
                 of=sites,
                 low=low,
                 high=high,
+                probability=None if probable is None else float(probable[at]),
                 bootstrap=share if learner == "bootstrap" else None,
                 credible=share if learner == "credible" else None,
                 posterior=None,
             )
         )
     return tuple(rows)
+
+
+def _is_studied(outcome: Outcome, settings: Mapping[str, Any]) -> bool:
+    """Whether the run is like those of the study: so many sites, with all variables, one structure
+    each, learnt so, from nothing but rows, and in one group if groups were asked for."""
+    grouping = outcome.grouping
+    return (
+        FEWEST <= len(outcome.clients) <= MOST
+        and all(len(client.dags) == 1 for client in outcome.clients)
+        and outcome.is_whole
+        and outcome.path.knowledge is None
+        and (grouping is None or len(grouping.consensuses) == 1)
+        and all(settings.get(key) == value for key, value in STUDIED.items())
+    )
+
+
+def _probable(outcome: Outcome) -> Floats:
+    """[n, n]: the probability of every pair that a site joins, to two decimals; 0 for others."""
+    structures = [dags[0].adjacency for dags in outcome.placed]
+    votes = sum((own | own.T).astype(np.int64) for own in structures)
+    pairs = pairs_of(np.asarray(votes), len(structures))
+    stated = probabilities(pairs, len(structures), outcome.consensus.dag.n)
+    found = np.zeros((outcome.consensus.dag.n,) * 2)
+    found[pairs.one, pairs.other] = found[pairs.other, pairs.one] = stated.clip(*ENDS).round(2)
+    return found
 
 
 def _shares_within(outcome: Outcome) -> Floats:

@@ -5,18 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from unittest.mock import Mock
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 
 from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
-from fedbn.results.outcome import Client
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.results.outcome import Client, Outcome
 from fedbn.results.report import write_results
-from fedbn.results.strengths import strength_rows, vote_above_threshold, write_posterior
+from fedbn.results.strengths import (
+    FEWEST,
+    STUDIED,
+    strength_rows,
+    vote_above_threshold,
+    write_posterior,
+)
 from fedbn.results.summary import summarise
-from tests import naive
+from tests import naive, naive_consensus
 from tests.results.test_consensus_rows import outcome_of
 from tests.strategies import dag_lists
 
@@ -44,6 +53,47 @@ def test_every_pair_that_a_site_joins(inputs: list[DAG]) -> None:
     half = [each for each in supports if 2 * each <= len(inputs)]
     expected = Fraction(max(half) if half else min(supports), len(inputs))
     assert summarise(outcome).inclusion_threshold == expected
+
+
+@settings(max_examples=20)
+@given(dag_lists(min_nodes=2, max_nodes=5, max_dags=6))
+def test_pairs_of_alike_sites_have_the_probability_of_the_twin(inputs: list[DAG]) -> None:
+    outcome = outcome_of(inputs, [1] * len(inputs))
+    rows = strength_rows(outcome, STUDIED)
+    if len(inputs) < FEWEST:
+        assert all(row.probability is None for row in rows)
+        return
+    names = outcome.consensus.dag.names
+    votes = sum(naive.skeleton(dag.reorder(names)).astype(int) for dag in inputs)
+    wanted = naive_consensus.probabilities(np.asarray(votes), len(inputs))
+    found = {tuple(sorted(map(names.index, (r.parent, r.child)))): r.probability for r in rows}
+    assert found.keys() == wanted.keys()
+    for pair, probability in wanted.items():
+        assert found[pair] == pytest.approx(min(max(probability, 0.01), 0.99), abs=0.005001)
+
+
+def test_other_runs_have_no_probability() -> None:
+    """Learnt otherwise, more structures of a site, too many sites, other variables, knowledge."""
+    chain = DAG.from_edges("abc", ["ab", "bc"])
+    studied = outcome_of([chain] * 3, [1] * 3)
+
+    def told(outcome: Outcome, **changed: object) -> set[float | None]:
+        own = {**STUDIED, **{key.replace("_", "-"): value for key, value in changed.items()}}
+        return {row.probability for row in strength_rows(outcome, own)}
+
+    assert None not in told(studied)
+    assert {*told(studied, score="bic"), *told(studied, learner="hc")} == {None}
+    assert {*told(studied, ess=2.0), *told(studied, row_weight=2.0)} == {None}
+    assert {row.probability for row in strength_rows(studied, {})} == {None}
+    assert told(outcome_of([chain] * 4, [1, 1, 2])) == {None}
+    assert told(outcome_of([chain] * 21, [1] * 21)) == {None}
+    assert None not in told(outcome_of([chain] * 20, [1] * 20))
+    some = Client("s2", (DAG.from_edges("ab", ["ab"]),), (Fraction(1),))
+    assert told(replace(studied, clients=(*studied.clients[:2], some))) == {None}
+    known = replace(studied.path, knowledge=Knowledge(required=(("a", "b"),)))
+    assert told(replace(studied, path=known)) == {None}
+    assert told(replace(studied, grouping=Mock(consensuses=(chain,)))) == told(studied)
+    assert told(replace(studied, grouping=Mock(consensuses=(chain, chain)))) == {None}
 
 
 def test_shares_within_sites() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import simulations.studies.strengths
+from fedbn.consensus.sureness import Pairs, pairs_of, probabilities
 from fedbn.errors import NetworkError
 from fedbn.learners import learn
 from fedbn.networks.bif import write_bif
@@ -27,7 +28,6 @@ from simulations.studies.strengths.cases import PARTS, cases, family_of
 from simulations.studies.strengths.networks import MOST_PARENTS, drawn_network
 from simulations.studies.strengths.report import sections, shares_of_sums
 from simulations.studies.strengths.runs import LEARNER, REPLICATES, STUDY, run_case
-from simulations.studies.strengths.sureness import Pairs, pairs_of, probabilities
 from simulations.study_cases import study_settings
 from tests import naive
 from tests.simulations.conftest import Fedbn
@@ -112,7 +112,8 @@ def test_a_family_left_out_is_stated_by_the_others_alone() -> None:
     few = [[1, *alone, int(k < 10)] for k in range(40)]
     many = [[1, *alone, int(k < 30)] for k in range(40)]
     rows = [rows_of("few", few), rows_of("many", many)]
-    low, high = left_out(rows, {})
+    (low, high), alike = left_out(rows, {})
+    assert [each._replace(weight=40.0) for each in alike] == [low, high]
     assert (low.stated, low.true) == pytest.approx((25.0, 75.0), abs=0.1)
     assert (high.stated, high.true) == pytest.approx((75.0, 25.0), abs=0.1)
 

@@ -8,12 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbn.arrays import Floats
-from simulations.studies.strengths.sureness import (
-    SURENESS,
-    Pairs,
-    fit_sureness,
-    probabilities,
-)
+from fedbn.consensus.sureness import SURENESS, Pairs, probabilities
+from simulations.studies.strengths.fit import fit_sureness
 from simulations.study import Row
 
 __all__ = [
@@ -71,25 +67,24 @@ def bins(rows: Sequence[Row], *, networks_alike: bool = False) -> list[Bin]:
     return _bins(_totals(rows, networks_alike=networks_alike))
 
 
-def left_out(
-    rows: Sequence[Row], family: Mapping[str, str], *, networks_alike: bool = False
-) -> list[Bin]:
-    """As `bins`, but each probability is stated by constants fitted to rows of other families.
+def left_out(rows: Sequence[Row], family: Mapping[str, str]) -> tuple[list[Bin], list[Bin]]:
+    """As `bins`, over pairs and with networks alike, but each probability is stated by constants
+    fitted to rows of other families.
 
     The families are in `FOLDS` parts; the constants are fitted once without each part. family : as
     of `interval`.
     """
-    names = sorted({family.get(row["network"], row["network"]) for row in rows})
-    part = {name: place % FOLDS for place, name in enumerate(names)}
-    at = [part[family.get(row["network"], row["network"])] for row in rows]
-    totals: dict[str, Floats] = {}
-    for fold in sorted(set(at)):
-        fitted = fit_sureness(
-            list(seen([row for row, k in zip(rows, at, strict=True) if k != fold]))
-        )
-        own = [row for row, k in zip(rows, at, strict=True) if k == fold]
-        totals |= _totals(own, fitted, networks_alike=networks_alike)
-    return _bins(totals)
+    names = [family.get(row["network"], row["network"]) for row in rows]
+    part = {name: place % FOLDS for place, name in enumerate(sorted(set(names)))}
+    once: dict[str, Floats] = {}
+    alike: dict[str, Floats] = {}
+    for fold in sorted(set(part.values())):
+        others = [row for row, name in zip(rows, names, strict=True) if part[name] != fold]
+        own = [row for row, name in zip(rows, names, strict=True) if part[name] == fold]
+        fitted = fit_sureness(list(seen(others)))
+        once |= _totals(own, fitted, networks_alike=False)
+        alike |= _totals(own, fitted, networks_alike=True)
+    return _bins(once), _bins(alike)
 
 
 def _bins(totals: Mapping[str, Floats]) -> list[Bin]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from fedbn.consensus.sureness import SURENESS
 from simulations.studies.strengths.calibration import (
     LEAST,
     WIDTH,
@@ -18,14 +19,14 @@ from simulations.studies.strengths.calibration import (
     over_bins,
     seen,
 )
-from simulations.studies.strengths.sureness import SURENESS, fit_sureness
+from simulations.studies.strengths.fit import fit_sureness
 from simulations.study import Row
 from simulations.study_report import Section
 
 __all__ = ["sections", "shares_of_sums"]
 
-SIZES = ((0, 10), (11, 20), (21, 40), (41, 1_000_000))
-"""Numbers of variables, first and last of a class."""
+SIZES = {"up to 10": 10, "11 to 20": 20, "21 to 40": 40, "more than 40": 1_000_000}
+"""Classes of networks, and the largest number of variables of each."""
 
 
 def sections(part: str, family: Mapping[str, str], rows: Sequence[Row]) -> list[Section]:
@@ -45,8 +46,7 @@ def sections(part: str, family: Mapping[str, str], rows: Sequence[Row]) -> list[
 
 
 def _left_out(rows: Sequence[Row], family: Mapping[str, str]) -> Section:
-    found = left_out(rows, family)
-    alike = left_out(rows, family, networks_alike=True)
+    found, alike = left_out(rows, family)
     text = (
         "Each family of networks by constants that were fitted to others. Mean absolute deviation: "
         f"{deviation(found):.1f} points over pairs, {deviation(alike):.1f} if all networks weigh "
@@ -134,9 +134,11 @@ HEADER = (
 def _parts(title: str, rows: Sequence[Row]) -> Section:
     """For classes of networks by size, numbers of rows and numbers of sites: the deviations."""
     table = []
-    for first, last in SIZES:
-        some = [row for row in rows if first <= row["variables"] <= last]
-        table.append(_line(f"{first} to {last} variables", some))
+    least = 0
+    for words, most in SIZES.items():
+        some = [row for row in rows if least < row["variables"] <= most]
+        table.append(_line(f"{words} variables", some))
+        least = most
     for value in sorted({row["rows"] for row in rows}):
         table.append(_line(f"{value} rows", [row for row in rows if row["rows"] == value]))
     for sites in sorted({n for row in rows for n in row["sites"]}):

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
+from fedbn.consensus.sureness import pairs_of
 from fedbn.data.dataset import Dataset
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network, network_in
 from fedbn.networks.network import BayesianNetwork
 from simulations.studies.strengths.cases import FROM_FOLDER
 from simulations.studies.strengths.networks import drawn_network
-from simulations.studies.strengths.sureness import pairs_of
 from simulations.study_cases import Case, Row
 
 __all__ = ["REPLICATES", "run_case"]
@@ -37,7 +37,7 @@ LEARNER = LearnerSettings(max_parents=6)
 
 def run_case(case: Case, network_dir: Path | None = None) -> Row:
     """For every number of sites n and every pair that some of them join, [k of n, common, degree,
-    clustering, 1 if the pair is true] (`simulations.studies.strengths.sureness`).
+    clustering, 1 if the pair is true] (`fedbn.consensus.sureness`).
 
     network_dir : has the file of a case's network if that is named so.
 

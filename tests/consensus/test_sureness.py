@@ -1,4 +1,4 @@
-"""The probability of an edge: its features against a walk over variables, its fit, its order."""
+"""The probability of an edge against its twin, and its order."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulations.studies.strengths.sureness import (
-    SURENESS,
-    Pairs,
-    fit_sureness,
-    pairs_of,
-    probabilities,
-)
+from fedbn.consensus.sureness import Pairs, pairs_of, probabilities
 from tests import naive_consensus
 
 
@@ -30,6 +24,13 @@ def test_pairs_have_the_votes_around_them(n: int, sites: int, seed: int) -> None
     assert np.allclose(np.transpose(pairs[2:]), list(expected.values()) or np.zeros((0, 4)))
 
 
+@given(st.integers(2, 7), st.integers(1, 9), st.integers(0, 10_000))
+def test_probabilities_are_those_of_the_twin(n: int, sites: int, seed: int) -> None:
+    votes = random_votes(n, sites, np.random.default_rng(seed))
+    found = probabilities(pairs_of(votes, sites), sites, n)
+    assert np.allclose(found, list(naive_consensus.probabilities(votes, sites).values()))
+
+
 @given(st.integers(0, 10_000))
 def test_probabilities_do_not_depend_on_the_order_of_variables(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -41,17 +42,6 @@ def test_probabilities_do_not_depend_on_the_order_of_variables(seed: int) -> Non
     }
     for a, b, p in zip(pairs.one, pairs.other, probabilities(pairs, 5, 6), strict=True):
         assert abs(found[frozenset((int(a), int(b)))] - p) < 1e-12
-
-
-def test_the_fit_finds_the_numbers_that_made_the_pairs() -> None:
-    numbers = (0.5, 1.5, 0.25, -0.5, 0.3, -0.2, -0.7, 0.1, -0.3, 0.2, -0.1, 0.4)
-    rng = np.random.default_rng(1)
-    seen = []
-    for variables, sites in ((5, 3), (9, 3), (12, 8), (14, 10), (20, 6)):
-        pairs = pairs_of(random_votes(variables, sites, rng), sites)
-        seen.append((pairs, sites, variables, probabilities(pairs, sites, variables, numbers)))
-    assert np.allclose(fit_sureness(seen), numbers, atol=2e-3)
-    assert len(SURENESS) == len(numbers)
 
 
 def test_an_edge_without_company_is_surer_than_one_in_a_cluster() -> None:

@@ -15,18 +15,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from fedbn.arrays import Floats, Ints
 
-__all__ = ["SURENESS", "Pairs", "fit_sureness", "pairs_of", "probabilities"]
+__all__ = ["SURENESS", "Pairs", "features", "pairs_of", "probabilities"]
 
 SURENESS = (
     1.766, 2.075, 0.2873, -0.3671, -0.5589, -0.2415,
     -0.4365, -0.294, -0.6008, -0.2869, 0.2983, -1.185,
 )  # fmt: skip
-"""Of a pair's features (`_features`): fitted to the part "tuning" of the study."""
+"""Of a pair's `features`: fitted by the study of strengths (docs/studies/strengths.md)."""
 
 
 class Pairs(NamedTuple):
@@ -75,37 +73,11 @@ def probabilities(
     pairs: Pairs, sites: int, variables: int, numbers: Sequence[float] = SURENESS
 ) -> Floats:
     """float64 [P]: the probability that each pair is an edge."""
-    odds: Floats = _features(pairs, sites, variables) @ np.array(numbers)
+    odds: Floats = features(pairs, sites, variables) @ np.array(numbers)
     return 1.0 / (1.0 + np.exp(-odds))
 
 
-def fit_sureness(
-    seen: Sequence[tuple[Pairs, int, int, Floats]],
-) -> tuple[float, ...]:
-    """The numbers of largest likelihood, to four digits.
-
-    Parameters
-    ----------
-    seen : of every federation its pairs, sites, variables, and float64 [P], 1 where the pair is an
-        edge. A federation counts by the square root of its pairs.
-    """
-    design = np.concatenate([_features(pairs, n, v) for pairs, n, v, _ in seen])
-    edges = np.concatenate([true for *_, true in seen])
-    weight = np.concatenate([np.full(len(true), max(len(true), 1) ** -0.5) for *_, true in seen])
-    spread = design.std(axis=0)
-    scale = np.where(spread > 1e-9, spread, 1.0)
-    scaled = design / scale
-
-    def loss(numbers: Floats) -> tuple[float, Floats]:
-        odds = scaled @ numbers
-        value = weight * (np.logaddexp(0, odds) - edges * odds)
-        return float(value.sum()), scaled.T @ (weight * (expit(odds) - edges))
-
-    found = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="BFGS").x / scale
-    return tuple(float(f"{number:.4g}") for number in found)
-
-
-def _features(pairs: Pairs, sites: int, variables: int) -> Floats:
+def features(pairs: Pairs, sites: int, variables: int) -> Floats:
     """float64 [P, 12]: 1, the log odds l of (joining + 1/2) / (sites + 1), ln(sites), common,
     degree, ln(variables), clustering, l common, l degree, l ln(sites), l ln(variables), and the
     logarithm of the pairs that a site joins on average, for each variable."""
