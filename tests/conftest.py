@@ -9,6 +9,7 @@ compute, and no worker is left waiting alone at the end (`--dist worksteal`).
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,11 +31,33 @@ WAITING = (
     "test_example_plugin.py",
     "simulations/test_mixed_run.py",
     "simulations/test_ray_cluster.py",
-    "simulations/test_mixed_parameters.py",
 )
 """The longest first."""
 
-PLACES = {Path(__file__).parent / file: place for place, file in enumerate(WAITING)}
+FEW_FIGURES = ("deployment", "groups", "server", "simulations")
+"""Folders whose tests write results in this process and look at no figures: to draw those of a run
+takes about a CPU second."""
+
+DRAWN = (
+    "simulations/test_folder_readme.py",
+    "simulations/test_fuse.py",
+    "simulations/test_simulate_sums.py",
+)
+"""Files there that draw: for fused files, different variables, secure sums, every kind of run."""
+
+ROOT = Path(__file__).parent
+
+PLACES = {ROOT / file: place for place, file in enumerate(WAITING)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_figures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Figures are compared in tests/results."""
+    file = request.path.relative_to(ROOT)
+    with pytest.MonkeyPatch.context() as patch:
+        if file.parts[0] in FEW_FIGURES and file.as_posix() not in DRAWN:
+            patch.setattr("fedbn.results.plots.write_figures", lambda *_: None)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -34,12 +34,6 @@ ONCE = Experiment.of(min_replies=2)
 OPEN = ONCE.change(rounds_limit=2, choose="climb", count_rounds=2, parameters="federated")
 
 
-@pytest.fixture(autouse=True)
-def _no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take most of the time, and other tests compare them."""
-    monkeypatch.setattr("fedbn.results.plots.write_figures", lambda *_: None)
-
-
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Site -> its table of five columns; the agreed states lie beside them."""

@@ -20,9 +20,8 @@ WEST, EAST = ("a1", "a2", "a3"), ("b1", "b2", "b3")
 
 
 @pytest.fixture
-def couriers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Couriers:
+def couriers(tmp_path: Path) -> Couriers:
     """Six sites with tables of two columns; the first three are one group."""
-    monkeypatch.setattr("fedbn.results.plots.write_figures", lambda *_: None)
     network = load_network("cancer")
     own = tmp_path / "tables"
     own.mkdir()

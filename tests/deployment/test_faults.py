@@ -23,6 +23,9 @@ from simulations.flower.processes import CONNECTION, flwr
 from tests.deployment.conftest import SITES, Simulated
 
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_supernode.py")))
+RESTART_SECONDS = 5.0
+"""As in deploy/systemd: to wait costs less than to start."""
+
 PLAN = Experiment.of(rounds_limit=2)
 ONE_SHOT = PLAN.change(rounds_limit=1)
 
@@ -77,6 +80,7 @@ def is_taken_back(deployment: Deployment, site: str) -> bool:
     """Start it again, as its unit does, until the SuperLink has missed it and takes it back."""
     process = deployment.nodes.get(site)
     if process is None or process.poll() is not None:
+        time.sleep(RESTART_SECONDS)
         deployment.start_again(site)
     return deployment.node_log(site).count("SuperNode ID") == 2
 

@@ -40,11 +40,6 @@ diagnostics = true
 GROUPS = [["a1", "a2", "a3"], ["b1", "b2", "b3"]]
 
 
-@pytest.fixture(autouse=True)
-def _without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedbn.results.plots.write_figures", lambda *_: None)
-
-
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Site -> its file: three sites each of two random networks, which allow counts and tell their

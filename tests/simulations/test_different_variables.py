@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import fedbn as fb
-from fedbn.consensus.path_files import path_to_dict
 from fedbn.data.lacking import draw_columns
 from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, MessageError, QuorumError, SchemaError
@@ -114,6 +113,7 @@ KNOWN = {"required": [["tub", "either"], ["either", "xray"]], "tiers": [["asia"]
 
 @pytest.mark.slow
 def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
+    """With rounds, knowledge, a quorum, counts that choose, and parameters."""
     found, networks = {}, []
     for engine in ("in-process", "flower"):
         wanted = {
@@ -121,6 +121,8 @@ def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
             "variables": "union",
             "rounds-limit": 2,
             "share-diagnostics": True,
+            "knowledge": json.dumps(KNOWN),
+            "quorum": 2,
             "choose": "climb",
             "parameters": "federated",
         }
@@ -136,19 +138,6 @@ def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
         found[engine] = {**content, "sha256": ""}
     assert found["in-process"] == found["flower"]
     assert networks[0] == networks[1] is not None
-
-
-@pytest.mark.slow
-def test_flower_keeps_the_same_knowledge_and_weighs_rows_the_same(tables: list[Path]) -> None:
-    wanted = {"sites": [str(path) for path in tables], "variables": "union", "quorum": 2}
-    wanted |= {"row-weight": "ladder", "knowledge": json.dumps(KNOWN), "share-diagnostics": True}
-    found = []
-    for engine in ("in-process", "flower"):
-        result = run_experiment(experiment_from({**wanted, "engine": engine})).result
-        sent = [(r.client, r.dags, r.weights, r.row_weights) for r in result.replies]
-        path = json.dumps(path_to_dict(result.path))
-        found.append((sent, path, result.consensus.dag, result.row_weight))
-    assert found[0] == found[1]
 
 
 def test_sites_and_consensus_keep_what_is_known_of_their_columns(tables: list[Path]) -> None:

@@ -216,11 +216,8 @@ def test_federations_keep_the_knowledge(part: int) -> None:
 
 @pytest.mark.parametrize("part", range(2))
 @pytest.mark.slow
-def test_commands_keep_the_knowledge(
-    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Random commands with random options on small tables and structures; figures are not drawn."""
-    monkeypatch.setattr("fedbn.results.plots.write_figures", lambda *_: None)
+def test_commands_keep_the_knowledge(part: int, tmp_path: Path) -> None:
+    """Random commands with random options on small tables and structures."""
     commands = (fuse_files, learn_table, fuse_files, bootstrap_table, simulate_and_update)
     for case in range(part, max(10, CASES), 2):
         rng = np.random.default_rng([24, case])

@@ -12,7 +12,6 @@ from fedbn.data.tables import read_dataset
 from fedbn.errors import QueryError, ResultsError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.settings import Experiment
 from fedbn.federation.sums_message import sums_from_arrays
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
@@ -21,7 +20,6 @@ from fedbn.networks.mixed_parameters import mixed_parameters
 from fedbn.networks.mixed_sums import MixedFamilies, mixed_sums
 from simulations.benchmarks.sites.deployed_site import DeployedSite, arrays_of, task, word
 from simulations.cli import app
-from simulations.run import run_experiment
 from tests.simulations.test_mixed_run import COLUMNS, RUN, SCHEMA, SITE, patients
 
 NAMES = ("east", "north", "south")
@@ -29,10 +27,7 @@ WANTED = DAG.from_edges(SCHEMA.names, [("sex", "crp"), ("stage", "crp"), ("stage
 
 
 def run(*arguments: str) -> None:
-    """The command, without the figures of a results folder."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fedbn.results.plots.write_figures", lambda *_, **__: None)
-        app(args=list(arguments), standalone_mode=False)
+    app(args=list(arguments), standalone_mode=False)
 
 
 pytestmark = pytest.mark.filterwarnings("default::fedbn.errors.FedbnWarning")
@@ -194,23 +189,3 @@ def test_arrows_from_numbers_to_a_category(
     assert (
         "intervals of numbers that the structure has whole: age (50, 60, 70), crp (0)" in told.err
     )
-
-
-@pytest.mark.slow
-def test_both_engines_fit_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = []
-    for seed, name in enumerate(NAMES):
-        (tmp_path / f"{name}.csv").write_text(patients(seed))
-        files.append(str(tmp_path / f"{name}.csv"))
-    here = Experiment.of(
-        score="mixed-bic",
-        numbers=("age", "crp"),
-        sites=tuple(files),
-        parameters="federated",
-        share_diagnostics=True,  # else a site's name depends on the engine
-    )
-    monkeypatch.chdir(tmp_path)
-    one, other = (run_experiment(here.change(engine=e)) for e in ("in-process", "flower"))
-    assert one.network is not None
-    assert one.network == other.network
-    assert one.sources == other.sources
