@@ -72,6 +72,7 @@ def test_the_tree_is_clicked_and_differences_are_marked(tab: Tab) -> None:
     outcome = grouped_outcome((4, 3))
     page = tab.show(report_content(outcome, RUN))
     assert page.locator("#cut-state").text_content() == "2 groups of 4, 3 sites"
+    assert page.locator("#tree .branch").last.text_content().startswith("7 sites, mean SMHD ")
     assert kinds(page, "net-left") == expected_kinds(outcome)
     joined = outcome.grouping.consensuses[0].n_edges if outcome.grouping else 0
     both = page.locator("#net-left .edge.both").count()

@@ -43,9 +43,9 @@ APART = 3
 SCALES = {
     "mean SMHD": "Average linkage; the scale is the mean SMHD between the sites of two branches.",
     "1 - cosine beyond rows": "Average linkage; the scale is how differently the sites of two "
-    "branches deviate from what sites of their rows are expected to find: 0 in the same pairs and "
-    "the same way, 1 in ways that have nothing to do with each other, 2 in opposite ways (1 - "
-    "cosine, mean over the sites).",
+    "branches deviate from what sites of their rows (told, or judged by how much a site's own "
+    "structures vary) are expected to find: 0 in the same pairs and the same way, 1 in ways that "
+    "have nothing to do with each other, 2 in opposite ways (1 - cosine, mean over the sites).",
 }
 """What the heights of the tree are -> how the page explains it."""
 
@@ -170,17 +170,19 @@ def _branches(groups: Mapping[str, Any], m: int, leaves: Mapping[int, float]) ->
     """
     top = max((join[2] for join in groups["joins"]), default=1.0) or 1.0
     y, x = dict(leaves), dict.fromkeys(range(m), float(WIDTH))
+    sizes = dict.fromkeys(range(m), 1)
     of = dict(enumerate(groups["of"]))
     root = 2 * m - 2
     parts = []
     for node, (a, b, height) in enumerate(groups["joins"], start=m):
         x[node], y[node] = 10 + (WIDTH - 10) * (1 - height / top), (y[a] + y[b]) / 2
         of[node] = of[a] if of[a] == of[b] else -1
+        sizes[node] = sizes[a] + sizes[b]
         kind = f"g{of[node] % len(MARKS)}" if of[node] >= 0 else "g-none"
         parts.append(
             f'<path class="branch {kind}" data-b="{node}" tabindex="{0 if node == root else -1}" '
             f'role="button" d="M{x[a]:g},{y[a]:g}H{x[node]:g}V{y[b]:g}H{x[b]:g}">'
-            f"<title>{groups['scale']} {height:g}</title></path>"
+            f"<title>{sizes[node]} sites, {groups['scale']} {height:g}</title></path>"
         )
     return "".join(parts)
 
@@ -222,7 +224,7 @@ def _pair(groups: Mapping[str, Any]) -> str:
     left = "".join([chosen[0], *options[1:]])
     right = "".join([options[0], chosen[1], *options[2:]])
     return (
-        '<div class="hint"><h3>Two groups side by side</h3>'
+        '<div class="hint"><h3>Two groups of the run, side by side</h3>'
         f'<p><label>Group <select id="group-left">{left}</select></label> and '
         f'<label>group <select id="group-right">{right}</select></label>. Thick and solid: only '
         "this group has the edge. Dashed: only the other has it. Dotted: the direction differs. "
