@@ -188,7 +188,7 @@ def group_called(run: Mapping[str, Any], group: str, source: str) -> int:
     if group.isascii() and group.isdigit() and 1 <= int(group) <= count:
         return int(group)
     known = f"1 to {count}" + (f", called {list_some(names)}" if names else "")
-    raise ResultsError(f"{source} has groups {known}, none is {group!r}")
+    raise ResultsError(f"{source} has groups {known}; none is {group!r}")
 
 
 def write_structures(grouping: Grouping, place: Path) -> None:

@@ -108,9 +108,13 @@ def read_group(source: str, group: str) -> Network:
     number = group_called(run, group, source)
     file = folder / FOLDER / f"network-{number}.json"
     if not file.is_file():
+        why = _why(_told_of_group(run, number))
         raise ResultsError(
-            f"{source} has no parameters of group {number}: run again with --parameters federated; "
-            "sites whose policies let no counts leave cannot give any"
+            f"{source} has no parameters of group {number}: {why}; policies of sites limit which "
+            "counts leave"
+            if why
+            else f"{source} has no parameters of group {number}: run again with --parameters "
+            "federated; sites whose policies let no counts leave cannot give any"
         )
     return load_network(str(file))
 
@@ -168,9 +172,20 @@ def say_differences(source: str, *, sets: bool, group: str | None = None) -> Non
 
 def _failure(folder: Path) -> str:
     """Why a run ended without parameters, in brackets, if its run.json says so."""
-    told = _run_of(folder).get("parameters")
+    why = _why(_run_of(folder).get("parameters"))
+    return f" ({why})" if why else ""
+
+
+def _why(told: object) -> str:
+    """Why there are no parameters, by what run.json tells of them; empty where it does not."""
     why = told.get("failure") if isinstance(told, Mapping) else None
-    return f" ({printable(why)})" if isinstance(why, str) else ""
+    return printable(why) if isinstance(why, str) else ""
+
+
+def _told_of_group(run: Mapping[str, Any], number: int) -> object:
+    """What run.json tells of a group's parameters; None where it tells nothing."""
+    told = run["groups"].get("parameters")
+    return told[number - 1] if isinstance(told, list) and number <= len(told) else None
 
 
 def _run_of(folder: Path) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -228,7 +229,7 @@ def test_query_asks_a_group(counted: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--group", "3"], "groups 1 to 2, none is '3'"),
+        (["--group", "3"], "groups 1 to 2; none is '3'"),
         (["--group", "east"], "none is 'east'"),
         (["--group", "1", "--average"], "--group is for one results folder"),
     ],
@@ -248,6 +249,17 @@ def test_query_of_results_without_groups_or_parameters(files: list[str], tmp_pat
             read_group(str(tmp_path / how), "1")
     with pytest.raises(ResultsError, match=r"asia has no run\.json"):
         read_group("asia", "1")
+
+
+def test_query_says_why_a_group_has_no_parameters(counted: Path, tmp_path: Path) -> None:
+    shutil.copytree(counted / "out", tmp_path / "out")
+    (tmp_path / "out/groups/network-2.json").unlink()
+    run = json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))
+    run["groups"]["parameters"] = [{}, {"failure": "nobody counted the family of 'lung'"}]
+    (tmp_path / "out/run.json").write_text(json.dumps(run), encoding="utf-8")
+    words = "no parameters of group 2: nobody counted the family of 'lung'; policies of sites"
+    with pytest.raises(ResultsError, match=words):
+        read_group(str(tmp_path / "out"), "2")
 
 
 @pytest.fixture(scope="module")

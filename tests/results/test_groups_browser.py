@@ -51,10 +51,10 @@ def grouped_outcome(sizes: tuple[int, ...], first: str = "s0000") -> Outcome:
     return replace(outcome, grouping=grouping_of(outcome, str(len(sizes)), GroupFusion()))
 
 
-def expected_kinds(outcome: Outcome) -> dict[str, int]:
-    """Edges of the first group's drawing beside the second's, from differences.csv's rows."""
+def expected_kinds(outcome: Outcome, other: int = 2) -> dict[str, int]:
+    """Edges of the first group's drawing beside another's, from differences.csv's rows."""
     assert outcome.grouping is not None
-    rows = [d for d in outcome.grouping.differences if (d.group, d.other) == (1, 2)]
+    rows = [d for d in outcome.grouping.differences if (d.group, d.other) == (1, other)]
     return {
         "only": sum(d.kind == "edge" and d.mark != "" for d in rows),
         "away": sum(d.kind == "edge" and d.mark == "" for d in rows),
@@ -124,6 +124,9 @@ def test_by_keyboard_alone(tab: Tab) -> None:
     first = page.locator("#differences tbody tr").first.locator("td").all_text_contents()
     assert first[3:5] == [wanted[0].variable, wanted[0].second]
     assert float(first[9]) == pytest.approx(wanted[0].p, rel=0.05)
+    assert kinds(page, "net-left") == expected_kinds(outcome, 3)
+    one, _, third = (d.adjacency | d.adjacency.T for d in outcome.grouping.consensuses)
+    assert page.locator("#net-left .edge").count() == (one | third).sum() // 2
     tab.require_quiet()
 
 
