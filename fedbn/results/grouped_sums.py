@@ -35,10 +35,11 @@ COHORTS = "cohorts"
 
 @dataclass(frozen=True)
 class SiteOfGroup:
-    """One site and its group, from 1."""
+    """One site, its group, from 1, and the group's name."""
 
     site: str
     group: int
+    group_name: str
 
 
 def write_grouped_sums(
@@ -66,7 +67,7 @@ def write_grouped_sums(
     made, known = outcomes or (None,) * len(grouped.groups), grouped.knowledge
     with results_folder(folder) as place:
         sites = [
-            SiteOfGroup(site, number)
+            SiteOfGroup(site, number, group.name)
             for number, group in enumerate(grouped.groups, start=1)
             for site in group.result.clients
         ]

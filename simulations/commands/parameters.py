@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbn.bounded_file import read_bounded
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
@@ -25,7 +24,7 @@ from fedbn.networks.family_counts import (
 from fedbn.networks.json_file import weighted_to_json
 from fedbn.networks.parameter_sources import ParameterSources, remarks_on
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of, list_some, reason_of
+from fedbn.wording import count_of, list_some
 from simulations.commands.answers import AVERAGE_FILE
 from simulations.options import Json
 from simulations.progress import stages
@@ -135,17 +134,12 @@ def _write(
 
 
 def _read_kept(folder: Path) -> Checkpoint:
-    from fedbn.federation.checkpoint import STATE_FILE, read_checkpoint
+    from fedbn.federation.checkpoint import STATE_FILE
+    from simulations.commands.kept_run import read_kept
 
-    file = folder / STATE_FILE
-    try:
-        checkpoint = read_checkpoint(read_bounded(file).decode("utf-8"), str(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(
-            f"{folder} is no result of a federated run: {STATE_FILE}: {reason_of(error)}"
-        ) from None
+    checkpoint = read_kept(folder)
     if checkpoint.state.result is None:
-        raise ResultsError(f"{file} has no consensus yet")
+        raise ResultsError(f"{folder / STATE_FILE} has no consensus yet")
     return checkpoint
 
 

@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fedbn.bounded_file import read_bounded
 from fedbn.data.dataset import Schema
 from fedbn.data.tables import table_stem
-from fedbn.errors import ConfigError, FedbnWarning, ResultsError, StructureError
-from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint, result_files
+from fedbn.errors import ConfigError, FedbnWarning, StructureError
+from fedbn.federation.checkpoint import Checkpoint, result_files
 from fedbn.federation.rounds import update_clients
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.state import ClientReply
@@ -24,9 +23,10 @@ from fedbn.results.outcome import Outcome
 from fedbn.results.record import command_line
 from fedbn.results.report import check_results_folder, versions, write_results
 from fedbn.results.summary import summarise
-from fedbn.wording import count_of, reason_of
+from fedbn.wording import count_of
 from simulations.commands.fuse import consensus_json, print_variables, variables_json, warn_of
 from simulations.commands.groups_output import groups_json, print_groups
+from simulations.commands.kept_run import read_kept
 from simulations.progress import stages
 from simulations.terminal import (
     print_json,
@@ -129,14 +129,7 @@ def _record(
 
 def _read(folder: Path) -> Checkpoint:
     """What the run kept; warns where an update is not the run with other clients."""
-    file = folder / STATE_FILE
-    try:
-        text = read_bounded(file).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(
-            f"{folder} is no result of a federated run: {STATE_FILE}: {reason_of(error)}"
-        ) from None
-    checkpoint = read_checkpoint(text, str(file))
+    checkpoint = read_kept(folder)
     if checkpoint.state.result is not None and checkpoint.state.result.rounds > 1:
         words = "the structures of the last round depend on all clients of the rounds before"
         warnings.warn(words, FedbnWarning, stacklevel=3)

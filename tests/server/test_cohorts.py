@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flwr.app import Message
 
-from fedbn.errors import ConfigError, QuorumError
+from fedbn.errors import ConfigError, QuorumError, ResultsError
 from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
@@ -19,6 +19,7 @@ from fedbn.federation.state import FederationResult
 from fedbn.results.groups import group_called
 from fedbn.secure.session import Terms
 from server.server_app import federate, run_and_write
+from simulations.commands.kept_run import read_kept
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs, run_experiment
 
@@ -131,8 +132,11 @@ def test_the_folder_of_a_server(tmp_path: Path) -> None:
     assert [row["group"] for row in rows] == [
         {"west": "1", "east": "2"}[g] for g in GROUPS.values()
     ]
+    assert [row["group_name"] for row in rows] == list(GROUPS.values())
     run = json.loads((out / "run.json").read_text(encoding="utf-8"))
     assert group_called(run, "east", "out") == 2
+    with pytest.raises(ResultsError, match="secure sums, which keep no site's structures"):
+        read_kept(out)
     for number in ("1", "2"):
         own = out / "cohorts" / number
         assert (

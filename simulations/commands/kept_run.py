@@ -1,0 +1,34 @@
+"""What a finished federated run kept in its results folder, for commands that go on from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fedbn.bounded_file import read_bounded
+from fedbn.errors import ResultsError
+from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint
+from fedbn.results.grouped_sums import COHORTS
+from fedbn.wording import reason_of
+
+__all__ = ["read_kept"]
+
+
+def read_kept(folder: Path) -> Checkpoint:
+    """The checkpoint of a results folder.
+
+    Raises
+    ------
+    ResultsError : it has none, as after secure sums, or it cannot be read.
+    """
+    file = folder / STATE_FILE
+    if not file.exists() and ((folder / COHORTS).is_dir() or (folder / "sums.json").is_file()):
+        raise ResultsError(
+            f"{folder} is the result of secure sums, which keep no site's structures: run again"
+        )
+    try:
+        text = read_bounded(file).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(
+            f"{folder} is no result of a federated run: {STATE_FILE}: {reason_of(error)}"
+        ) from None
+    return read_checkpoint(text, str(file))
