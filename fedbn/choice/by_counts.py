@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -72,6 +72,7 @@ __all__ = [
     "shared_counts",
     "taking",
     "useful_families",
+    "worth_of",
 ]
 
 TOLERANCE = 1e-6
@@ -181,8 +182,7 @@ def begin(
     end : on the monotonic clock; the search begins nothing more then.
     """
     totals = [
-        _total(candidate.dag, lambda family: counted[family].score, candidates)
-        - prior.of(candidate.dag.n_edges)
+        worth_of(candidate.dag, counted, prior, candidates.uncounted)
         for candidate in candidates.listed
     ]
     order = sorted(
@@ -292,6 +292,9 @@ class CountedChoice:
     families, cells : how many were asked for in all.
     left_out : the families that the limits left out (`fedbn.choice.candidates`).
     sites : names of the sites whose counts were summed.
+    rows : of each of them, where it answered alone; empty under masks.
+    unheard : names of the sites whose rows alone would have decided (`fedbn.choice.decisive`): they
+        were counted, and left out.
     unscored : the families of the structure to which sums of products give no score
         (`fedbn.choice.by_scatters`).
     moves : where sites have different columns, the moves from the consensus of the structures to
@@ -310,6 +313,8 @@ class CountedChoice:
     cells: int
     left_out: tuple[Family, ...]
     sites: tuple[str, ...]
+    rows: Mapping[str, int] = field(default_factory=dict)
+    unheard: tuple[str, ...] = ()
     unscored: tuple[Family, ...] = ()
     moves: tuple[JudgedMove, ...] | None = None
 
@@ -321,11 +326,32 @@ class CountedChoice:
         return tuple(family for family in families_of([self.dag]) if family in without)
 
 
-def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> CountedChoice:
-    """The result at the end of a climb, or after the first request."""
+def worth_of(
+    dag: DAG, counted: Mapping[Family, Counted], prior: EdgePrior, uncounted: Iterable[Family] = ()
+) -> float:
+    """The sum of the scores of a structure's families, but for those that cannot be counted, less
+    what its edges cost; what is maximised, in nats."""
+    families = counted_families(dag, uncounted)
+    return math.fsum(counted[each].score for each in families) - prior.of(dag.n_edges)
+
+
+def choice_of(
+    state: Climb,
+    candidates: Candidates,
+    rows: Mapping[tuple[str, ...], int],
+    unheard: tuple[str, ...] = (),
+) -> CountedChoice:
+    """The result at the end of a climb, or after the first request.
+
+    Parameters
+    ----------
+    state, candidates : of the dialogue.
+    rows : rows by the names of the sites that they were summed over.
+    unheard : the sites that were left out.
+    """
 
     def score_of(dag: DAG) -> float:
-        return _total(dag, lambda family: state.known[family].score, state)
+        return worth_of(dag, state.known, FREE, state.uncounted)
 
     names = state.dag.names
     mechanisms = []
@@ -350,7 +376,9 @@ def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> C
         families=len(state.known),
         cells=sum(cells_of(state.schema, family) for family in state.known),
         left_out=candidates.left_out,
-        sites=sites,
+        sites=tuple(name for names in rows for name in names),
+        rows={names[0]: own for names, own in rows.items() if len(names) == 1},
+        unheard=unheard,
         unscored=tuple(sorted(set(state.uncounted) - set(candidates.left_out))),
     )
 
@@ -369,11 +397,6 @@ def counted_families(dag: DAG, uncounted: Iterable[Family]) -> tuple[Family, ...
     """The families of a DAG but for those that cannot be counted."""
     left = set(uncounted)
     return tuple(family for family in families_of([dag]) if family not in left)
-
-
-def _total(dag: DAG, score_of: Callable[[Family], float], of: Candidates | Climb) -> float:
-    """The sum over the families of a DAG that can be counted."""
-    return math.fsum(score_of(family) for family in counted_families(dag, of.uncounted))
 
 
 def _keeping(
@@ -474,8 +497,7 @@ def _better_of(state: Climb, dag: DAG) -> Climb:
     families = families_of([dag])
     if not set(state.uncounted) <= set(families) <= {*state.known, *state.uncounted}:
         return state
-    value = _total(dag, lambda family: state.known[family].score, state)
-    value -= state.prior.of(dag.n_edges)
+    value = worth_of(dag, state.known, state.prior, state.uncounted)
     return replace(state, dag=dag, value=value) if value > state.value + TOLERANCE else state
 
 

@@ -77,18 +77,48 @@ def medoid(sites: Sequence[str], dags: Mapping[str, DAG]) -> DAG:
 
 
 def confirm_parts(
-    parts: Groups, best_of: Callable[[tuple[str, ...]], tuple[DAG, float]]
+    parts: Groups,
+    best_of: Callable[[tuple[str, ...]], tuple[DAG, float]],
+    liking: Callable[[DAG, DAG], Mapping[str, float]],
 ) -> Groups | None:
-    """The parts, where a structure for each is better than a common one; None where not.
+    """The parts, where a structure for each is better than a common one, also without the few sites
+    whose own rows speak most for that; None where not.
+
+    One site with rows like nobody else's makes a structure for its part better, whoever else is in
+    that part. So the sites that gain most are left out, one, two, and so on, fewer than a third of
+    all, as long as both parts have a site left.
 
     Parameters
     ----------
     parts : of the sites, none of them empty.
     best_of : of some sites, the best structure by what they sent, and its score in nats.
+    liking : site -> by how many nats its own rows are for the first of two structures.
     """
-    _, whole = best_of((*parts[0], *parts[1]))
-    (first, one), (second, other) = map(best_of, parts)
-    return parts if one + other - whole > cost_of_another(first, second) else None
+    common, _ = best_of((*parts[0], *parts[1]))
+    gains = {}
+    for part in parts:
+        likes = liking(best_of(part)[0], common)
+        gains.update({site: likes[site] for site in part})
+    order = sorted(gains, key=lambda site: (-gains[site], site))
+    for k in range(max(len(order) - 1, 0) // 3 + 1):
+        few = order[:k]
+        first, second = (tuple(site for site in part if site not in few) for part in parts)
+        if not first or not second:
+            break
+        if not _are_two(first, second, best_of):
+            return None
+    return parts
+
+
+def _are_two(
+    first: tuple[str, ...],
+    second: tuple[str, ...],
+    best_of: Callable[[tuple[str, ...]], tuple[DAG, float]],
+) -> bool:
+    """Whether a structure for each of two parts is better than a common one."""
+    _, whole = best_of((*first, *second))
+    (here, one), (there, other) = best_of(first), best_of(second)
+    return one + other - whole > cost_of_another(here, there)
 
 
 def cost_of_another(one: DAG, other: DAG) -> float:

@@ -76,6 +76,7 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
         "families": choice.families,
         "cells": choice.cells,
         "sites": list(choice.sites),
+        "unheard": list(choice.unheard),
         "left_out": [
             {
                 "variable": names[family.node],
@@ -109,6 +110,8 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
         **_counts_to_dict(choice.counts),
         **({} if choice.moves is None else _worth(choice)),
         "sites": list(choice.sites),
+        "rows": dict(choice.rows),
+        "unheard": list(choice.unheard),
     }
 
 
@@ -155,6 +158,8 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
         left_out=left_out,
         unscored=_families_from_list(content.get("unscored", ())),
         sites=tuple(str(site) for site in content["sites"]),
+        rows={str(site): int(rows) for site, rows in content.get("rows", {}).items()},
+        unheard=tuple(str(site) for site in content.get("unheard", ())),
         moves=moves,
         **{name: content[name] for name in _PLAIN},
     )

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -31,7 +31,9 @@ from fedbn.choice.by_counts import (
     begin,
     choice_of,
     climb_on,
+    counted_families,
     counted_of,
+    worth_of,
 )
 from fedbn.choice.candidates import (
     Candidate,
@@ -40,6 +42,7 @@ from fedbn.choice.candidates import (
     candidates_of,
     with_column,
 )
+from fedbn.choice.decisive import Worth, decisive_sites, most_left_out
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
@@ -53,7 +56,7 @@ from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
-from fedbn.scores.family_scores import family_scores
+from fedbn.scores.family_scores import FIXED_POINT, family_scores
 
 __all__ = [
     "ClassStates",
@@ -66,6 +69,9 @@ __all__ = [
 
 ClassStates = Sequence[tuple[float, Sequence[PathState]]]
 """The row weight of every class, and its states by preference."""
+
+Told = Mapping[str, tuple[FamilyAnswer, ...]]
+"""Site -> its answers, one for each request."""
 
 STREAM = 6
 """Number of the random stream of the ordering search, after the run's seed."""
@@ -84,6 +90,9 @@ class Counting:
     ess, seed, limits : of the scores, of the ordering search, and of the tables.
     rows : rows by the name of the site that answered, or of all sites together by the names of all;
         empty before the first answer.
+    told : site -> all that it answered; empty where only sums are known.
+    unheard : the sites whose rows alone would decide (`fedbn.choice.decisive`): they are asked on,
+        and what they answer is left out.
     climb : after the first answer.
     site_column : a column that explains how the sites differ; then no family has a table for each
         site, for such tables explain it as well.
@@ -103,6 +112,8 @@ class Counting:
     seed: int
     limits: CandidateLimits
     rows: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    told: Told = field(default_factory=dict)
+    unheard: tuple[str, ...] = ()
     climb: Climb | None = None
     site_column: str | None = None
     structures: Mapping[str, DAG] = field(default_factory=dict)
@@ -129,17 +140,23 @@ class Counting:
             groups = self._confirm(self.split, answers)
             if groups is not None:
                 return replace(self, groups=groups, ended=True)
+        given = {site: each for site, each in answers.items() if site not in self.unheard}
         rows: dict[tuple[str, ...], int] = {
-            (site,): answers[site].counts.rows for site in sorted(answers)
+            (site,): given[site].counts.rows for site in sorted(given)
         }
-        return self.hear_sums(rows, *_sum(list(answers.values())))
+        heard = self.hear_sums(rows, *_sum(list(given.values()))) if given else self._at_its_end()
+        if heard.ended or self.site_column is not None:
+            return heard
+        told = {site: (*self.told.get(site, ()), each) for site, each in given.items()}
+        state = replace(heard, told=told)
+        return state._without_decisive() if self.climb is None else state
 
     def hear_sums(
         self, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints
     ) -> Counting:
         """The dialogue after the sums over all sites; it ends where `rows` have changed."""
         if self.climb is not None and rows != self.rows:
-            return replace(self, ended=True)
+            return self._at_its_end()
         scores = family_scores(counts, own, self.ess)
         if self.site_column is not None:
             scores = replace(scores, own=scores.shared)
@@ -152,10 +169,12 @@ class Counting:
 
     def conclude(self, result: FederationResult) -> FederationResult:
         """The result with what the counts chose; as it was if nobody answered, or if the sites are
-        groups, which it then says."""
+        groups, which it then says. Who alone decides is looked at after the first request, and
+        after the last."""
         if self.groups is not None:
             return replace(result, groups=self.groups)
-        choice = self.choice
+        last = self.climb is not None and self.climb.rounds > 0 and bool(self.told)
+        choice = (self._without_decisive() if last else self).choice
         return result if choice is None else with_choice(result, choice)
 
     @property
@@ -163,8 +182,10 @@ class Counting:
         """What the counts chose; None if nobody answered."""
         if self.climb is None:
             return None
-        sites = tuple(name for names in self.rows for name in names)
-        return choice_of(self.climb, self.candidates, sites)
+        return choice_of(self.climb, self.candidates, self.rows, self.unheard)
+
+    def _at_its_end(self) -> Counting:
+        return replace(self, ended=True)
 
     def _confirm(self, split: Groups, answers: Mapping[str, FamilyAnswer]) -> Groups | None:
         """The parts of the sites that answered, where a structure for each is better than a common
@@ -173,12 +194,55 @@ class Counting:
         if not all(here):
             return None
 
+        told = {site: (answers[site],) for part in here for site in part}
+
         def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
-            counts, own = _sum([answers[site] for site in sites])
-            found = self._begin(counted_of(counts, family_scores(counts, own, self.ess)))
+            found = self._begin(_known_to(told, sites, self.ess))
             return found.dag, found.value
 
-        return confirm_parts((here[0], here[1]), best_of)
+        return confirm_parts((here[0], here[1]), best_of, partial(self._liking, told))
+
+    def _without_decisive(self) -> Counting:
+        """The dialogue where sites whose rows alone would decide are left out."""
+        most = most_left_out(len(self.rows) + len(self.unheard)) - len(self.unheard)
+        assert self.climb is not None
+        few = decisive_sites(
+            self.climb.dag,
+            [candidate.dag for candidate in self.candidates.listed],
+            {site: rows for (site,), rows in self.rows.items()},
+            partial(self._liking, self.told),
+            self._worth_to,
+            lambda sites: self._begin(_known_to(self.told, sites, self.ess), self.prior).dag,
+            most,
+        )
+        if not few:
+            return self
+        rows = {names: own for names, own in self.rows.items() if names[0] not in few}
+        known = _known_to(self.told, [site for (site,) in rows], self.ess)
+        climb = replace(self._begin(known, self.prior), rounds=self.climb.rounds)
+        told = {site: each for site, each in self.told.items() if site not in few}
+        unheard = tuple(sorted((*self.unheard, *few)))
+        return replace(self, rows=rows, told=told, climb=climb, unheard=unheard)._without_decisive()
+
+    def _liking(self, told: Told, one: DAG, other: DAG) -> dict[str, float]:
+        """Site -> by how much its own scores are for one structure against another, nats."""
+        here, there = (
+            set(counted_families(dag, self.candidates.uncounted)) for dag in (one, other)
+        )
+        liked = dict.fromkeys(here - there, 1) | dict.fromkeys(there - here, -1)
+        signs = [
+            np.array([liked.get(family, 0) for family in answer.counts.tables.families])
+            for answer in next(iter(told.values()))
+        ]
+        return {
+            site: sum(int(sign @ answer.own) for sign, answer in zip(signs, answers, strict=True))
+            / FIXED_POINT
+            for site, answers in told.items()
+        }
+
+    def _worth_to(self, sites: tuple[str, ...]) -> Worth:
+        known = _known_to(self.told, sites, self.ess)
+        return lambda dag: worth_of(dag, known, self.prior, self.candidates.uncounted)
 
     def _begin(self, counted: Mapping[Family, Counted], prior: EdgePrior = FREE) -> Climb:
         rng = np.random.default_rng([self.seed, STREAM, 0])
@@ -291,6 +355,15 @@ def states_of_classes(result: FederationResult) -> ClassStates:
 def by_preference(states: Iterable[PathState]) -> list[PathState]:
     """The states of a class, both readings of all its paths, as candidates are listed."""
     return sorted(states, key=lambda state: (state.mean_smhd, state.n_edges))
+
+
+def _known_to(told: Told, sites: Sequence[str], ess: float) -> dict[Family, Counted]:
+    """What is known of all families that were asked for by the counts of some sites."""
+    known: dict[Family, Counted] = {}
+    for answers in zip(*(told[site] for site in sites), strict=True):
+        counts, own = _sum(answers)
+        known |= counted_of(counts, family_scores(counts, own, ess))
+    return known
 
 
 def _sum(answers: Sequence[FamilyAnswer]) -> tuple[FamilyCounts, Ints]:

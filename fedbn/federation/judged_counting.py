@@ -117,6 +117,7 @@ class JudgedCounting:
             cells=sum(cells_of(climb.schema, family) for family in climb.known),
             left_out=self.candidates.left_out,
             sites=tuple(self.rows),
+            rows=self.rows,
             moves=climb.moves,
         )
 

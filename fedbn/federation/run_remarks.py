@@ -26,23 +26,27 @@ SHOWN = 3
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report:
     on columns that are constant within every site, on sites that are two groups or far from the
-    consensus, on a site with most of the counted rows, on row weights that broke a limit, on
-    families of more parameters than all rows pay for, on columns that no site answered for
-    together, on counts that are lacking, and on families that could not be judged."""
+    consensus, on sites that were left out of the counts, on a site with most of the counted rows,
+    on row weights that broke a limit, on families of more parameters than all rows pay for, on
+    columns that no site answered for together, on counts that are lacking, and on families that
+    could not be judged."""
     said: list[str] = []
     if isinstance(result, FederationResult):
         said += [
             *_on_divided(result),
             *_on_groups(result),
             *_on_outliers(result),
-            *_on_largest(result),
             *_on_rungs(result),
             *_on_unpaid(result),
         ]
     else:
         said += [*_on_unknown(result), *_on_lacking(result)]
     if result.choice is not None:
-        said += _on_families(result.choice, result.schema)
+        said += [
+            *_on_unheard(result.choice),
+            *_on_largest(result.choice),
+            *_on_families(result.choice, result.schema),
+        ]
     return tuple(said)
 
 
@@ -98,20 +102,32 @@ def _on_outliers(result: FederationResult) -> list[str]:
     ]
 
 
-def _on_largest(result: FederationResult) -> list[str]:
-    """Whose rows are more than those of all other sites together, where counts chose and all sites
-    that were counted say how many they have. Of two sites one mostly has more."""
-    counted = () if result.choice is None else result.choice.sites
-    rows = {reply.client: reply.rows or 0 for reply in result.replies if reply.client in counted}
-    total = sum(rows.values())
-    if len(rows) < 3 or not all(rows.values()):
+def _on_unheard(choice: CountedChoice) -> list[str]:
+    """Whose rows alone would have decided (`fedbn.choice.decisive`)."""
+    if not choice.unheard:
         return []
-    largest = max(rows, key=lambda site: rows[site])
-    if 2 * rows[largest] <= total:
+    named = list_some(choice.unheard, SHOWN, quoted=False)
+    one = len(choice.unheard) == 1
+    return [
+        f"{named} {'was' if one else 'were'} left out of the counts: without "
+        f"{'its' if one else 'their'} rows a structure that the sites' structures gave is better "
+        f"than what all counts chose; see whether {'its table is' if one else 'their tables are'} "
+        "like the others"
+    ]
+
+
+def _on_largest(choice: CountedChoice) -> list[str]:
+    """Whose rows are more than those of all other sites together. Of two sites one mostly has
+    more."""
+    if len(choice.rows) < 3:
+        return []
+    total = sum(choice.rows.values())
+    largest = max(choice.rows, key=lambda site: choice.rows[site])
+    if 2 * choice.rows[largest] <= total:
         return []
     return [
-        f"{largest} has {rows[largest]:,} of the {total:,} rows that were counted, more than all "
-        "other sites together: what the counts chose is mostly what its table supports"
+        f"{largest} has {choice.rows[largest]:,} of the {total:,} rows that were counted, more "
+        "than all other sites together: what the counts chose is mostly what its table supports"
     ]
 
 

@@ -7,14 +7,19 @@ A climb asks for nothing more: the sums give every family's score.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from fedbn.choice.by_counts import Climb, choice_of
+from fedbn.choice.by_counts import Climb, Counted, choice_of, worth_of
 from fedbn.choice.by_scatters import chosen_by_scatters, scatter_scores
+from fedbn.choice.decisive import Worth, decisive_sites, most_left_out
 from fedbn.choice.groups import Groups, confirm_parts
+from fedbn.choice.prior import FREE
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.counting import STREAM, Counting, open_counting
@@ -22,6 +27,7 @@ from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
 from fedbn.federation.whole_families import columns_differ
 from fedbn.graphs.dag import DAG
+from fedbn.networks.family_counts import Family, families_of
 from fedbn.scores.scatter import Scatter
 
 __all__ = ["choose_by_sums"]
@@ -56,14 +62,83 @@ def choose_by_sums(
     groups = _groups(opened, scatters)
     if groups is not None:
         return replace(result, groups=groups)
-    sites = tuple(sorted(scatters))
-    climbs, seconds = settings.choose == "climb", settings.seconds
-    found = _best(opened, scatters, sites, result.consensus.dag, climbs=climbs, seconds=seconds)
-    assert found is not None
-    size = len(scatters[sites[0]].products)
-    choice = choice_of(found, opened.candidates, sites)
+    found, unheard = _found(opened, scatters, result.consensus.dag, settings)
+    heard = tuple(site for site in sorted(scatters) if site not in unheard)
+    size = len(scatters[heard[0]].products)
+    rows: dict[tuple[str, ...], int] = {(site,): scatters[site].rows for site in heard}
+    choice = choice_of(found, opened.candidates, rows, unheard)
     choice = replace(choice, requests=1, cells=size * (size + 1) // 2)
     return with_choice(result, choice)
+
+
+def _found(
+    opened: Counting,
+    scatters: Mapping[str, Scatter],
+    consensus: DAG,
+    settings: ConsensusSettings,
+) -> tuple[Climb, tuple[str, ...]]:
+    """What the sums choose, and the sites whose rows alone would decide, which they leave out."""
+    end = None if settings.seconds is None else time.monotonic() + settings.seconds
+    sites, unheard = tuple(sorted(scatters)), tuple[str, ...]()
+
+    def chosen_by(sites: tuple[str, ...]) -> Climb:
+        left = None if end is None else max(0.0, end - time.monotonic())
+        climbs = settings.choose == "climb"
+        found = _best(opened, scatters, sites, consensus, climbs=climbs, seconds=left)
+        assert found is not None
+        return found
+
+    while True:
+        found = chosen_by(sites)
+        few = decisive_sites(
+            found.dag,
+            [candidate.dag for candidate in opened.candidates.listed],
+            {site: scatters[site].rows for site in sites},
+            partial(_liking, opened, scatters, sites),
+            partial(_worth_to, opened, scatters, found.uncounted),
+            lambda few: chosen_by(few).dag,
+            most_left_out(len(scatters)) - len(unheard),
+        )
+        if not few:
+            return found, unheard
+        sites = tuple(site for site in sites if site not in few)
+        unheard = tuple(sorted((*unheard, *few)))
+
+
+def _liking(
+    opened: Counting,
+    scatters: Mapping[str, Scatter],
+    sites: tuple[str, ...],
+    one: DAG,
+    other: DAG,
+) -> dict[str, float]:
+    """Site -> by how much its own scores are for one structure against another, nats; a family
+    without a score says nothing."""
+    here, there = (set(families_of([dag])) for dag in (one, other))
+    found = {}
+    for site in sites:
+        scores = scatter_scores(opened.schema, [scatters[site]])
+        gains = scores.score_all(here - there).values()
+        losses = scores.score_all(there - here).values()
+        known = [[c.own for c in each if math.isfinite(c.own)] for each in (gains, losses)]
+        found[site] = math.fsum(known[0]) - math.fsum(known[1])
+    return found
+
+
+def _worth_to(
+    opened: Counting,
+    scatters: Mapping[str, Scatter],
+    uncounted: tuple[Family, ...],
+    sites: tuple[str, ...],
+) -> Worth:
+    scores = scatter_scores(opened.schema, [scatters[site] for site in sites])
+    known: dict[Family, Counted] = {}
+
+    def worth(dag: DAG) -> float:
+        known.update(scores.score_all(set(families_of([dag])) - set(known)))
+        return worth_of(dag, known, FREE, uncounted)
+
+    return worth
 
 
 def _groups(opened: Counting, scatters: Mapping[str, Scatter]) -> Groups | None:
@@ -78,7 +153,8 @@ def _groups(opened: Counting, scatters: Mapping[str, Scatter]) -> Groups | None:
             return DAG.empty(opened.schema.names), -np.inf
         return found.dag, found.value
 
-    return confirm_parts((here[0], here[1]), best_of)
+    liking = partial(_liking, opened, scatters, (*here[0], *here[1]))
+    return confirm_parts((here[0], here[1]), best_of, liking)
 
 
 def _best(

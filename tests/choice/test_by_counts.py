@@ -93,7 +93,7 @@ def test_what_cannot_be_counted_stays_as_the_structures_have_it(asia: Federation
     assert set(candidates.uncounted) == large
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
-    choice = choice_of(state, candidates, tuple(asia.tables))
+    choice = choice_of(state, candidates, {tuple(asia.tables): 1_200})
     assert large <= set(families_of([choice.dag]))
     assert set(choice.uncounted) == large
     counted = set(families_of([choice.dag])) - large
@@ -136,7 +136,7 @@ def test_chosen_is_never_below_the_best_candidate_of_the_twin(asia: Federation) 
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     totals = {c.dag: naive.total(tables, asia.pooled, c.dag, 1.0) for c in candidates.listed}
-    choice = choice_of(state, candidates, tuple(asia.tables))
+    choice = choice_of(state, candidates, {tuple(asia.tables): 1_200})
     assert choice.candidate_score == pytest.approx(max(totals.values()), abs=1e-4)
     assert totals[state.candidate.dag] == pytest.approx(max(totals.values()), abs=1e-4)
     assert state.value == choice.score >= choice.candidate_score - 1e-6
@@ -172,7 +172,7 @@ def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int, pairs:
     price = prior.an_edge(state.dag.n_edges)
     best = max(total - price * dag.n_edges for dag, total in totals.items())
     assert reached - price * state.dag.n_edges == pytest.approx(best, abs=1e-4)
-    choice = choice_of(state, candidates, ("one", "two"))
+    choice = choice_of(state, candidates, {("one", "two"): 2})
     assert choice.score == pytest.approx(totals[state.dag], abs=1e-4)
 
 
@@ -242,7 +242,7 @@ def test_the_choice_has_the_shared_tables_of_all_rows(asia: Federation) -> None:
     candidates = candidates_of(classes_of(asia), asia.result.schema, taken(asia))
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
-    choice = choice_of(state, candidates, tuple(asia.tables))
+    choice = choice_of(state, candidates, {tuple(asia.tables): 1_200})
     network = parameters_of(choice.dag, choice.counts)
     whole = fit_parameters(choice.dag, asia.pooled)
     assert all(np.array_equal(a, b) for a, b in zip(network.cpts, whole.cpts, strict=True))
@@ -254,7 +254,7 @@ def test_where_sites_are_alike_the_score_is_the_pooled_one(asia: Federation) -> 
     candidates = candidates_of(classes_of(asia), asia.result.schema, taken(asia))
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
-    choice = choice_of(state, candidates, tuple(asia.tables))
+    choice = choice_of(state, candidates, {tuple(asia.tables): 1_200})
     assert all(each.shared for each in choice.mechanisms)
     pooled = make_score("bdeu", asia.pooled)
     assert choice.score == pytest.approx(total_score(pooled, choice.dag), rel=1e-9)

@@ -125,7 +125,7 @@ def test_own_and_shared_mechanisms_are_told_apart() -> None:
     tables = [site(seed, 400, slope=(-1.5 if seed % 2 else 1.5)) for seed in range(4)]
     truth = DAG.from_edges(NAMES, ["ab", "bc", "dc"])
     found, candidates, _ = chosen(tables, [truth], climbs=False)
-    choice = choice_of(found, candidates, ("n", "s"))
+    choice = choice_of(found, candidates, {("n", "s"): 2})
     shared = {each.variable: each.shared for each in choice.mechanisms}
     assert choice.dag == truth
     assert choice.counts is None

@@ -1,0 +1,201 @@
+"""What hostile sites with made-up rows can do to what counts choose.
+
+    python -m simulations.benchmarks.count_attacks --networks child,alarm --hostile 1,2,3
+
+Ten sites; the honest ones learn by GES (BDeu) from rows of their own. The hostile ones know
+everything and collude: all send one structure, and answer with counts of one table, whose first
+rows are honest and in whose other rows every variable follows its parents, by that structure, with
+some probability. A search changes the structure, the share of honest rows and the probability at
+random, from the honest consensus on, and keeps what does not move the choice less. Everything goes
+through `server_round` and the dialogue of counts as it is.
+
+Drift is the SMHD from what counts choose for the honest sites alone. *unguarded* is the drift of
+the sums over all sites, with the same answers, as if nobody was ever left out; *unheard* are the
+sites that were left out, *groups* whether the sites passed for two groups, so that the structures
+chose; *warned* whether anything is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.federation.counting import Counting, open_counting
+from fedbn.federation.family_message import FamilyAnswer, answer_request
+from fedbn.federation.rounds import server_round
+from fedbn.federation.run_remarks import run_remarks
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, FederationResult, ServerState
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
+from fedbn.networks.catalog import load_network
+from fedbn.scores import make_score
+from fedbn.search.ges import ges
+from simulations.benchmarks.arguments import count, counts, seed
+from simulations.benchmarks.attack_search import change
+
+__all__ = ["Row", "main", "search_rows"]
+
+SITES = 10
+
+
+@dataclass(frozen=True)
+class Row:
+    """The attack that moved the choice most."""
+
+    network: str
+    choose: str
+    hostile: int
+    tries: int
+    drift: int
+    unguarded: int
+    unheard: int
+    groups: bool
+    warned: bool
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What all hostile sites send: the structure; of their rows the share that is honest, and how
+    often the others follow the structure."""
+
+    dag: DAG
+    honest: float = 0.0
+    follow: float = 0.95
+
+    def changed(self, rng: np.random.Generator) -> Attack:
+        """Another one near it."""
+        honest, follow = rng.normal([self.honest, self.follow], [0.2, 0.1]).clip(0, [0.95, 1])
+        return Attack(change(self.dag, rng, 3 * self.dag.n), float(honest), float(follow))
+
+    def table(self, rows: Dataset) -> Dataset:
+        """The hostile table, the same for the same attack."""
+        made_up = followed_rows(self, rows.schema, rows.n_rows, np.random.default_rng(5))
+        kept = int(self.honest * rows.n_rows)
+        return Dataset(rows.schema, np.concatenate([rows.codes[:kept], made_up[kept:]]))
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Tables and structures by site."""
+
+    tables: Mapping[str, Dataset]
+    dags: Mapping[str, DAG]
+
+    def fused(self) -> FederationResult:
+        """What the structures choose."""
+        replies = [ClientReply(site, (dag,), (1.0,), "ok") for site, dag in self.dags.items()]
+        schema = next(iter(self.tables.values())).schema
+        rule = ConsensusSettings(choose="counts")
+        result = server_round(ServerState(schema, len(replies)), replies, [], rule).result
+        assert result is not None
+        return result
+
+    def with_hostile(self, attack: Attack, own: Mapping[str, Dataset]) -> Sites:
+        """With hostile sites that have these rows and send this."""
+        tables = {site: attack.table(rows) for site, rows in own.items()}
+        return Sites({**tables, **self.tables}, {**dict.fromkeys(own, attack.dag), **self.dags})
+
+    def counted(self, choose: str) -> tuple[FederationResult, Counting, Counting]:
+        """The result by counts, the dialogue at its end, and the one after the first request where
+        nobody is left out."""
+        result = self.fused()
+        opened = open_counting(result, choose=choose, count_rounds=3, ess=1.0, seed=1)
+        state, unguarded = opened, opened
+        while (wanted := state.request()) is not None:
+            answers = {s: answer_request(wanted, table, 1.0) for s, table in self.tables.items()}
+            state = state.hear(answers)
+            if unguarded.climb is None:
+                unguarded = _sum_of_all(opened, answers)
+        return state.conclude(result), state, unguarded
+
+
+def _sum_of_all(opened: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
+    first, *others = answers.values()
+    counts, own = first.counts, first.own
+    for answer in others:
+        counts, own = counts + answer.counts, own + answer.own
+    return opened.hear_sums({tuple(answers): counts.rows}, counts, own)
+
+
+def followed_rows(
+    attack: Attack, schema: Schema, rows: int, rng: np.random.Generator
+) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    """Codes [rows, n] of which each follows its parents as often as the attack says."""
+    codes = np.zeros((rows, schema.n), dtype=np.int32)
+    for node in attack.dag.topological_order():
+        states = int(schema.cardinalities[node])
+        parents = np.flatnonzero(attack.dag.adjacency[:, node])
+        said = codes[:, parents] @ rng.integers(1, 7, len(parents)) % states
+        follows = (rng.random(rows) < attack.follow) & (len(parents) > 0)
+        codes[:, node] = np.where(follows, said, rng.integers(0, states, rows))
+    return codes
+
+
+def search_rows(
+    network: str, hostile: int, *, choose: str, rows: int, tries: int, seed: int
+) -> Row:
+    """The worst attack of so many hostile sites among ten that a search finds."""
+    source, rng = load_network(network), np.random.default_rng([seed, hostile])
+    schema = source.schema
+    own = {f"hostile {k}": source.sample(rows, rng) for k in range(hostile)}
+    tables = {f"honest {k}": source.sample(rows, rng) for k in range(SITES - hostile)}
+    dags = {site: ges(make_score("bdeu", table)).dag for site, table in tables.items()}
+    honest = Sites(tables, {site: dag.reorder(schema.names) for site, dag in dags.items()})
+    target = honest.counted(choose)[0].consensus.dag
+    now = Attack(honest.fused().consensus.dag)
+    best = Row(network, choose, hostile, tries, -1, -1, 0, groups=False, warned=False)
+    drift = -1
+    for done in range(tries):
+        other = now.changed(rng) if done else now
+        result, state, unguarded = honest.with_hostile(other, own).counted(choose)
+        reached = smhd(result.consensus.dag, target)
+        if reached >= drift:
+            now, drift = other, reached
+        if reached > best.drift:
+            best = replace(
+                best,
+                drift=reached,
+                unguarded=smhd(unguarded.climb.dag, target) if unguarded.climb else -1,
+                unheard=len(state.unheard),
+                groups=state.groups is not None,
+                warned=bool(run_remarks(result)),
+            )
+    return best
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table, a row as it is done."""
+    parser = argparse.ArgumentParser(
+        prog="python -m simulations.benchmarks.count_attacks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--networks", default="child,insurance,alarm", help="names, by commas")
+    add("--hostile", type=counts, default=[1, 2, 3], help="numbers of hostile sites (1,2,3)")
+    add("--choose", choices=["counts", "climb"], default="counts")
+    add("--rows", type=count, default=2000, help="rows of every site (2000)")
+    add("--tries", type=count, default=100, help="tries of a search (100)")
+    add("--seed", type=seed, default=1, help="of everything random (1)")
+    options = parser.parse_args(arguments)
+    print("\t".join(column.name for column in fields(Row)))
+    for network in options.networks.split(","):
+        for hostile in options.hostile:
+            row = search_rows(
+                network,
+                hostile,
+                choose=options.choose,
+                rows=options.rows,
+                tries=options.tries,
+                seed=options.seed,
+            )
+            print("\t".join(str(cell) for cell in astuple(row)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

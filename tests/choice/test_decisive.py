@@ -1,0 +1,292 @@
+"""Sites whose rows alone would decide what sums over all sites choose."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.choice.decisive import decisive_sites, most_left_out
+from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
+from fedbn.federation.counting import Counting, open_counting
+from fedbn.federation.family_message import answer_request
+from fedbn.federation.rounds import server_round
+from fedbn.federation.run_remarks import run_remarks
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, FederationResult, ServerState
+from fedbn.federation.summing import choose_by_sums
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
+from fedbn.graphs.random import perturb
+from fedbn.networks.catalog import load_network
+from fedbn.scores import make_score
+from fedbn.scores.scatter import scatter_of_table
+from fedbn.search.ges import ges
+
+NAMES = "abcd"
+OTHERS = [DAG.from_edges(NAMES, edges) for edges in (["ac"], ["ac", "bd"])]
+CANDIDATES = [
+    DAG.from_edges(NAMES, edges) for edges in ([], ["ab"], ["ab", "bc"], ["ab", "bc", "cd"])
+]
+
+
+def followed(dag: DAG, schema: Schema, rows: int, rng: np.random.Generator) -> Dataset:
+    """Made-up rows: each variable is what its parents say in 95 % of the rows."""
+    codes = np.zeros((rows, schema.n), dtype=np.int32)
+    for node in dag.topological_order():
+        parents = np.flatnonzero(dag.adjacency[:, node])
+        states = int(schema.cardinalities[node])
+        chance = rng.integers(0, states, rows)
+        said = codes[:, parents] @ rng.integers(1, 7, len(parents)) % states
+        follows = (rng.random(rows) < 0.95) & (len(parents) > 0)
+        codes[:, node] = np.where(follows, said, chance)
+    return Dataset(schema, codes)
+
+
+def fused(dags: dict[str, DAG], schema: Schema) -> FederationResult:
+    replies = [ClientReply(name, (dag,), (1.0,), "complete") for name, dag in dags.items()]
+    rule = ConsensusSettings(choose="counts")
+    result = server_round(ServerState(schema, len(replies)), replies, (), rule).result
+    assert result is not None
+    return result
+
+
+def heard(result: FederationResult, tables: dict[str, Dataset], choose: str = "counts") -> Counting:
+    state = open_counting(result, choose=choose, count_rounds=2, ess=1.0, seed=1)
+    while (wanted := state.request()) is not None:
+        state = state.hear({name: answer_request(wanted, t, 1.0) for name, t in tables.items()})
+    return state
+
+
+def of_all_sums(result: FederationResult, tables: dict[str, Dataset]) -> DAG:
+    """What the sums over all sites choose, where nobody is left out."""
+    state = open_counting(result, choose="counts", count_rounds=0, ess=1.0, seed=1)
+    wanted = state.request()
+    assert wanted is not None
+    answers = [answer_request(wanted, table, 1.0) for table in tables.values()]
+    counts = reduce(operator.add, (answer.counts for answer in answers))
+    own = reduce(operator.add, (answer.own for answer in answers))
+    found = state.hear_sums({tuple(tables): counts.rows}, counts, own).climb
+    assert found is not None
+    return found.dag
+
+
+@dataclass(frozen=True)
+class Federation:
+    """Nine honest sites, what they choose by counts, and what hostile ones send and count."""
+
+    tables: dict[str, Dataset]
+    dags: dict[str, DAG]
+    honest: DAG
+    sent: DAG
+    made_up: Dataset
+
+    def beside(self, hostile: int) -> tuple[FederationResult, dict[str, Dataset]]:
+        """The result of the structures, and the tables, of nine or seven honest sites and the
+        hostile ones."""
+        kept, sites = list(self.tables)[: 10 - hostile], [f"x{k}" for k in range(hostile)]
+        tables = {name: self.tables[name] for name in kept} | dict.fromkeys(sites, self.made_up)
+        dags = {name: self.dags[name] for name in kept} | dict.fromkeys(sites, self.sent)
+        return fused(dags, self.made_up.schema), tables
+
+
+def federation(network: str, seed: int) -> Federation:
+    source, rng = load_network(network), np.random.default_rng(3)
+    tables = {f"n{k}": source.sample(1_000, rng) for k in range(9)}
+    dags = {name: ges(make_score("bdeu", table)).dag for name, table in tables.items()}
+    result = fused(dags, source.schema)
+    state = heard(result, tables)
+    assert state.unheard == ()
+    assert state.climb is not None
+    near = result.consensus.dag
+    sent = perturb(near, 4, rng=np.random.default_rng(seed)).reorder(near.names)
+    made_up = followed(sent, source.schema, 1_000, np.random.default_rng(seed))
+    return Federation(tables, dags, state.climb.dag, sent, made_up)
+
+
+@pytest.fixture(scope="module")
+def child() -> Federation:
+    return federation("child", 0)
+
+
+def not_moved(of: Federation, hostile: int, choose: str) -> None:
+    result, tables = of.beside(hostile)
+    assert smhd(of_all_sums(result, tables), of.honest) >= 8
+    state = heard(result, tables, choose)
+    assert state.unheard == tuple(f"x{k}" for k in range(hostile))
+    chosen = state.conclude(result)
+    assert chosen.choice is not None
+    assert smhd(chosen.choice.dag, of.honest) <= 2
+    assert chosen.choice.sites == tuple(sorted(tables))[: 10 - hostile]
+    assert chosen.choice.rows == dict.fromkeys(chosen.choice.sites, 1_000)
+    assert sum("left out of the counts" in said for said in run_remarks(chosen)) == 1
+    record = choice_to_dict(chosen.choice)
+    assert choice_to_dict(choice_from_dict(record, of.made_up.schema)) == record
+
+
+@pytest.mark.parametrize("choose", ["counts", "climb"])
+def test_made_up_rows_beside_a_structure_like_the_others_do_not_decide(
+    child: Federation, choose: str
+) -> None:
+    not_moved(child, 1, choose)
+
+
+@pytest.mark.slow
+def test_nor_do_those_of_three_sites() -> None:
+    not_moved(federation("alarm", 1), 3, "counts")
+
+
+def test_no_order_of_sites_matters(child: Federation) -> None:
+    result, tables = child.beside(1)
+    there, back = heard(result, tables), heard(result, dict(reversed(tables.items())))
+    assert there.unheard == back.unheard == ("x0",)
+    assert there.climb is not None
+    assert back.climb is not None
+    assert (there.climb.dag, there.climb.value) == (back.climb.dag, back.climb.value)
+
+
+def test_what_a_site_that_is_left_out_does_afterwards_changes_nothing(child: Federation) -> None:
+    result, tables = child.beside(1)
+    whole = heard(result, tables, "climb")
+    assert whole.climb is not None
+    assert whole.climb.rounds > 0
+    for later in (None, child.tables["n0"].take(np.arange(500))):
+        state = open_counting(result, choose="climb", count_rounds=2, ess=1.0, seed=1)
+        while (wanted := state.request()) is not None:
+            of = tables if state.climb is None else {**tables, "x0": later}
+            state = state.hear(
+                {n: answer_request(wanted, t, 1.0) for n, t in of.items() if t is not None}
+            )
+        assert state.climb is not None
+        assert (state.climb.dag, state.climb.value) == (whole.climb.dag, whole.climb.value)
+
+
+@pytest.mark.parametrize("network", ["asia", "child"])
+def test_honest_sites_of_any_size_are_heard(network: str) -> None:
+    """Also one that has four times as many rows as each of the others."""
+    source, rng = load_network(network), np.random.default_rng(8)
+    for sizes in ([200] * 10, [2_000] + [500] * 9, [100, 150, 200, 300, 400, 600, 900, 1_000]):
+        tables = {f"n{k}": source.sample(rows, rng) for k, rows in enumerate(sizes)}
+        dags = {name: ges(make_score("bdeu", table)).dag for name, table in tables.items()}
+        assert heard(fused(dags, source.schema), tables).unheard == ()
+
+
+def test_sums_of_products_leave_made_up_numbers_out() -> None:
+    schema = Schema(tuple(Variable(name) for name in NAMES))
+    rng = np.random.default_rng(2)
+
+    def honest() -> Dataset:
+        a, d = rng.normal(size=(2, 400))
+        b = a + rng.normal(size=400)
+        return Dataset(schema, np.column_stack([a, b, b + d + rng.normal(size=400), d]))
+
+    tables = {f"n{k}": honest() for k in range(6)}
+    a = rng.normal(size=400)
+    made_up = np.column_stack([a, rng.normal(size=400), a, a]) + 1e-4 * rng.normal(size=(400, 4))
+    tables["x"] = Dataset(schema, made_up * [1, 1, 30, 30])
+    true = DAG.from_edges(NAMES, ["ab", "bc", "dc"])
+    result = fused(dict.fromkeys(tables, true), schema)
+    scatters = {name: scatter_of_table(table) for name, table in tables.items()}
+    chosen = choose_by_sums(result, scatters, ConsensusSettings(choose="climb"), seed=0)
+    assert chosen.choice is not None
+    assert chosen.choice.unheard == ("x",)
+    assert chosen.choice.dag == true
+    alone = {name: each for name, each in scatters.items() if name != "x"}
+    without = choose_by_sums(result, alone, ConsensusSettings(choose="climb"), seed=0)
+    assert without.choice is not None
+    assert choice_to_dict(replace(chosen.choice, unheard=())) == choice_to_dict(without.choice)
+
+
+nats = st.integers(-60, 60).map(float)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.tuples(*[nats] * 6)), max_size=10),
+    st.sampled_from(CANDIDATES),
+)
+def test_the_fewest_that_decide_are_those_of_a_slow_twin(
+    sites: list[tuple[int, tuple[float, ...]]], chosen: DAG
+) -> None:
+    """Here what structures are worth to sites is the sum of what they are worth to each."""
+    names = [f"s{k}" for k in range(len(sites))]
+    rows = {name: own for name, (own, _) in zip(names, sites, strict=True)}
+    worths = {name: own for name, (_, own) in zip(names, sites, strict=True)}
+
+    def of(name: str, dag: DAG) -> float:
+        return worths[name][(CANDIDATES + OTHERS).index(dag)]
+
+    def worth(heard: Sequence[str], dag: DAG) -> float:
+        return sum(of(name, dag) for name in heard)
+
+    def liking(one: DAG, other: DAG) -> dict[str, float]:
+        return {name: of(name, one) - of(name, other) for name in names}
+
+    def choice_by(heard: Sequence[str]) -> DAG:
+        return max(OTHERS, key=lambda dag: worth(heard, dag))
+
+    most = most_left_out(len(sites))
+    found = decisive_sites(
+        chosen,
+        CANDIDATES,
+        rows,
+        liking,
+        lambda heard: lambda dag: worth(heard, dag),
+        choice_by,
+        most,
+    )
+
+    def without_least(dag: DAG) -> float:
+        return sum(sorted(of(name, dag) - of(name, chosen) for name in names)[most:])
+
+    rival = max(CANDIDATES, key=without_least)
+
+    def decide(few: tuple[str, ...]) -> bool:
+        rest = tuple(name for name in names if name not in few)
+        likes = {name: of(name, chosen) - of(name, rival) for name in names}
+        most_liking = all(
+            (-likes[one], one) < (-likes[other], other) for one in few for other in rest
+        )
+        fewer_rows = sum(rows[name] for name in few) < sum(rows[name] for name in rest)
+        own = choice_by(rest)
+        rivals = [*CANDIDATES, *([own] if worth(names, own) <= worth(names, chosen) else [])]
+        best = max(rivals, key=lambda dag: worth(rest, dag))
+        each = [of(name, best) - of(name, chosen) for name in rest]
+        error = float(np.std(each, ddof=1)) * len(rest) ** 0.5
+        return most_liking and fewer_rows and sum(each) > max(10.0, 6 * error)
+
+    deciding = [few for k in (1, 2, 3)[:most] for few in combinations(names, k) if decide(few)]
+    assert found == (deciding[0] if deciding else ())
+    assert 3 * len(found) < max(len(sites), 1)
+
+
+def test_few_sites_beside_many_that_agree_decide_alone() -> None:
+    """The twin's random sites rarely do; here the first three of ten always do."""
+    chosen, other = CANDIDATES[0], CANDIDATES[1]
+
+    def found(*against: float) -> tuple[str, ...]:
+        names = [f"s{k}" for k in range(10)]
+        worths = dict(zip(names, (*[-300.0] * (10 - len(against)), *against), strict=True))
+        return decisive_sites(
+            chosen,
+            [chosen, other],
+            dict.fromkeys(names, 1),
+            lambda one, _: {n: w if one == other else -w for n, w in worths.items()},
+            lambda heard: lambda dag: sum(worths[n] for n in heard) if dag == other else 0.0,
+            lambda _: other,
+            most_left_out(10),
+        )
+
+    assert found(*[5.0, 6.0, 4.0] * 3) == ("s0",)
+    assert found(5.0, 6.0, 4.0, 5.0, 6.0, 4.0, 5.0) == ("s0", "s1", "s2")
+    assert found(5.0, 6.0, 4.0, 5.0, 6.0, 4.0) == ()  # four of ten are no few
+    assert found(50.0, 6.0, -40.0, 5.0, 60.0, -44.0, 5.0) == ()  # the others do not agree
+    assert found(1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0) == ()  # and here it is not worth much
