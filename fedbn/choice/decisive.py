@@ -101,10 +101,10 @@ def _rival(chosen: DAG, candidates: Sequence[DAG], liking: Liking, most: int) ->
     """The candidate that sites like best against the chosen structure, but for those `most` that
     like it least."""
 
-    def liked(dag: DAG) -> float:
+    def sum_of_likes(dag: DAG) -> float:
         return math.fsum(sorted(liking(dag, chosen).values())[most:])
 
-    return max(candidates, key=liked)
+    return max(candidates, key=sum_of_likes)
 
 
 def _without_each(sites: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -62,7 +62,7 @@ def choose_by_sums(
     groups = _groups(opened, scatters)
     if groups is not None:
         return replace(result, groups=groups)
-    found, unheard = _found(opened, scatters, result.consensus.dag, settings)
+    found, unheard = _choose(opened, scatters, result.consensus.dag, settings)
     heard = tuple(site for site in sorted(scatters) if site not in unheard)
     size = len(scatters[heard[0]].products)
     rows: dict[tuple[str, ...], int] = {(site,): scatters[site].rows for site in heard}
@@ -71,7 +71,7 @@ def choose_by_sums(
     return with_choice(result, choice)
 
 
-def _found(
+def _choose(
     opened: Counting,
     scatters: Mapping[str, Scatter],
     consensus: DAG,

@@ -142,7 +142,7 @@ def blocks_of(columns: Mapping[str, frozenset[Column]], least: int) -> dict[str,
     if lonely is not None:
         raise ConfigError(
             f"at least {least} sites must answer for the same columns (min-alike), but none of the "
-            f"columns of {_shown(lonely, start)} is at {least} sites or more: leave such sites "
+            f"columns of {_describe(lonely, start)} is at {least} sites or more: leave such sites "
             "out, or lower min-alike"
         )
     blocks = _divide(start, least)
@@ -169,7 +169,7 @@ def _divide(start: Blocks[Column], least: int) -> Blocks[Column]:
         seen.add(frozenset(blocks))
         lonely = _lonely(blocks, least)
         if lonely is not None:
-            stuck = stuck or _shown(lonely, blocks)
+            stuck = stuck or _describe(lonely, blocks)
         elif min(map(len, blocks)) >= least:
             return blocks
         else:
@@ -218,7 +218,7 @@ def _lost(blocks: Blocks[Column], one: Block, other: Block) -> int:
     return sum(len(block) * (len(blocks[block]) - shared) for block in (one, other))
 
 
-def _shown(block: Block, blocks: Blocks[Column]) -> str:
+def _describe(block: Block, blocks: Blocks[Column]) -> str:
     """A block's sites, and the columns that they have in common, for a message."""
     columns = list_some(sorted(map(str, blocks[block])), 8)
     return f"{list_some(block)} ({columns or 'no column'})"

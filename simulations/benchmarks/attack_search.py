@@ -18,7 +18,7 @@ from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 
-__all__ = ["Found", "change", "search_attack"]
+__all__ = ["Found", "change_edges", "search_attack"]
 
 MOST_CHANGES = 8
 """Edges that one step changes, at most."""
@@ -60,7 +60,7 @@ def search_attack(
         now, drift = start, smhd(honest, fuse(start))
         done += 1
         for _ in range(tries * (place + 1) // len(starts) - done):
-            other = change(now, rng, max_edges)
+            other = change_edges(now, rng, max_edges)
             if within is not None and smhd(honest, other) > within:
                 other = now
             reached = smhd(honest, fuse(other))
@@ -72,7 +72,7 @@ def search_attack(
     return Found(best.dag, best.drift, done)
 
 
-def change(dag: DAG, rng: np.random.Generator, max_edges: int) -> DAG:
+def change_edges(dag: DAG, rng: np.random.Generator, max_edges: int) -> DAG:
     """With up to `MOST_CHANGES` edges added, removed or turned, whichever keep it a DAG."""
     matrix = dag.adjacency.copy()
     for x, y in _pairs(rng, dag.n):

@@ -36,7 +36,7 @@ from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
 from fedbn.search.ges import ges
 from simulations.benchmarks.arguments import count, counts, seed
-from simulations.benchmarks.attack_search import change
+from simulations.benchmarks.attack_search import change_edges
 
 __all__ = ["Row", "main", "search_rows"]
 
@@ -67,10 +67,10 @@ class Attack:
     honest: float = 0.0
     follow: float = 0.95
 
-    def changed(self, rng: np.random.Generator) -> Attack:
+    def change(self, rng: np.random.Generator) -> Attack:
         """Another one near it."""
         honest, follow = rng.normal([self.honest, self.follow], [0.2, 0.1]).clip(0, [0.95, 1])
-        return Attack(change(self.dag, rng, 3 * self.dag.n), float(honest), float(follow))
+        return Attack(change_edges(self.dag, rng, 3 * self.dag.n), float(honest), float(follow))
 
     def table(self, rows: Dataset) -> Dataset:
         """The hostile table, the same for the same attack."""
@@ -86,7 +86,7 @@ class Sites:
     tables: Mapping[str, Dataset]
     dags: Mapping[str, DAG]
 
-    def fused(self) -> FederationResult:
+    def fuse(self) -> FederationResult:
         """What the structures choose."""
         replies = [ClientReply(site, (dag,), (1.0,), "ok") for site, dag in self.dags.items()]
         schema = next(iter(self.tables.values())).schema
@@ -100,10 +100,10 @@ class Sites:
         tables = {site: attack.table(rows) for site, rows in own.items()}
         return Sites({**tables, **self.tables}, {**dict.fromkeys(own, attack.dag), **self.dags})
 
-    def counted(self, choose: str) -> tuple[FederationResult, Counting, Counting]:
+    def choose(self, choose: str) -> tuple[FederationResult, Counting, Counting]:
         """The result by counts, the dialogue at its end, and the one after the first request where
         nobody is left out."""
-        result = self.fused()
+        result = self.fuse()
         opened = open_counting(result, choose=choose, count_rounds=3, ess=1.0, seed=1)
         state, unguarded = opened, opened
         while (wanted := state.request()) is not None:
@@ -146,13 +146,13 @@ def search_rows(
     tables = {f"honest {k}": source.sample(rows, rng) for k in range(SITES - hostile)}
     dags = {site: ges(make_score("bdeu", table)).dag for site, table in tables.items()}
     honest = Sites(tables, {site: dag.reorder(schema.names) for site, dag in dags.items()})
-    target = honest.counted(choose)[0].consensus.dag
-    now = Attack(honest.fused().consensus.dag)
+    target = honest.choose(choose)[0].consensus.dag
+    now = Attack(honest.fuse().consensus.dag)
     best = Row(network, choose, hostile, tries, -1, -1, 0, groups=False, warned=False)
     drift = -1
     for done in range(tries):
-        other = now.changed(rng) if done else now
-        result, state, unguarded = honest.with_hostile(other, own).counted(choose)
+        other = now.change(rng) if done else now
+        result, state, unguarded = honest.with_hostile(other, own).choose(choose)
         reached = smhd(result.consensus.dag, target)
         if reached >= drift:
             now, drift = other, reached
