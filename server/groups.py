@@ -38,7 +38,8 @@ def find_groups(
     from fedbn.results.outcome import Outcome
 
     assert state.result is not None
-    grouping = with_groups(Outcome.of_federation(state.result), run.consensus).grouping
+    outcome, resampled = Outcome.of_federation(state.result), run.learner.learner == "bootstrap"
+    grouping = with_groups(outcome, run.consensus, resampled=resampled).grouping
     if grouping is None:
         return None
     if grouping.count == 1:

@@ -119,9 +119,13 @@ class Grouping:
         profiles = self.tree.profiles
         if profiles.several:
             by = "by several structures of every site"
-            told = profiles.rows is not None
-            return f"with rows told, {by}" if told else f"{by}, whose variety stands for its rows"
-        if profiles.rows is not None:
+            if profiles.rows is None and profiles.shows_rows:
+                return f"{by}, whose variety stands for its rows"
+            return f"{self._rows_told()}, {by}"
+        return self._rows_told()
+
+    def _rows_told(self) -> str:
+        if self.tree.profiles.rows is not None:
             return "with rows told"
         return "without the sites' rows: what may be due to them is ignored"
 

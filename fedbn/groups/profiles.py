@@ -29,12 +29,21 @@ BLOCK = 512
 
 @dataclass(frozen=True)
 class SiteStructures:
-    """What one site sent: its label, its DAGs, a positive share for each, and its rows if told."""
+    """What one site sent.
+
+    Attributes
+    ----------
+    site : its label.
+    dags, shares : its DAGs, and a positive share for each.
+    rows : of its table, if told.
+    resampled : whether the DAGs are known to be of bootstrap samples.
+    """
 
     site: str
     dags: tuple[DAG, ...]
     shares: tuple[Fraction, ...]
     rows: int | None = None
+    resampled: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,21 +83,22 @@ class SiteProfiles:
 
     @property
     def shows_rows(self) -> bool:
-        """Whether the sites' rows are told, or shown by several structures of every site."""
-        return self.rows is not None or self.several
+        """Whether the sites' rows are told, or shown by every site's bootstrap structures."""
+        shown = self.several and all(entry.resampled for entry in self.sent)
+        return self.rows is not None or shown
 
     @property
     def covariate(self) -> NDArray[np.float64]:
         """float64 [m]: what goes with a site's rows.
 
-        The logarithm of the rows that were told. Else, where every site sent several structures,
-        -2 log(1 + d), d the mean SMHD between two of its structures, drawn independently by their
-        shares: a site's structures vary about as the inverse root of its rows. Else the number of
-        moral edges.
+        The logarithm of the rows that were told. Else, where every site sent several structures of
+        bootstrap samples, -2 log(1 + d), d the mean SMHD between two of them, drawn independently
+        by their shares: these vary about as the inverse root of the rows. Credible sets, which are
+        cut to so many structures, do not. Else the number of moral edges.
         """
         if self.rows is not None:
             return np.log(np.array(self.rows, dtype=np.float64))
-        if self.several:
+        if self.shows_rows:
             apart = 2.0 * (self.shares * (1.0 - self.shares)).sum(axis=1)
             return np.asarray(-2.0 * np.log1p(apart))
         return np.asarray(self.shares.sum(axis=1))

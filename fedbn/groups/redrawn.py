@@ -9,8 +9,8 @@ the network, can be found.
 
 What the sites' own structures cannot show is what all tables of so few rows have in common; that
 is taken out of the sites' means and of the redrawn structures in one way, that of the tree
-(`beyond_rows`). What a redrawing explains is that of the difference between both. Where rows are
-not told, how much a site's structures vary stands for them (`SiteProfiles.covariate`).
+(`beyond_rows`) where rows are told or shown (`SiteProfiles.covariate`), else that of
+`one_population`. What a redrawing explains is that of the difference between both.
 """
 
 from __future__ import annotations

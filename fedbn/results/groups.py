@@ -62,7 +62,12 @@ class SiteRow:
 
 
 def grouping_of(
-    outcome: Outcome, groups: str, fuse: Fuse, given: Mapping[str, str] | None = None
+    outcome: Outcome,
+    groups: str,
+    fuse: Fuse,
+    given: Mapping[str, str] | None = None,
+    *,
+    resampled: bool = False,
 ) -> Grouping:
     """The groups of a fusion's clients.
 
@@ -70,13 +75,14 @@ def grouping_of(
     ----------
     groups : "auto" or a number; not looked at with
     given : the name of every client's group.
+    resampled : whether the clients' structures are of bootstrap samples.
 
     Raises
     ------
     ConfigError : see `group_sites` and `given_groups`.
     """
     structures = [
-        SiteStructures(client.label, client.dags, client.shares, client.rows)
+        SiteStructures(client.label, client.dags, client.shares, client.rows, resampled)
         for client in outcome.clients
     ]
     if given is not None:
@@ -86,9 +92,11 @@ def grouping_of(
     return replace(found, knowledge=outcome.path.knowledge)
 
 
-def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
+def with_groups(
+    outcome: Outcome, settings: ConsensusSettings, *, resampled: bool = False
+) -> Outcome:
     """The outcome of a federated run with the groups that its settings ask for, or that are given;
-    raises ConfigError as `grouping_of` and `groups_of_sites`."""
+    raises ConfigError as `grouping_of`, of which `resampled` is, and `groups_of_sites`."""
     if settings.groups == "no" and settings.groups_file is None:
         return outcome
     given = None
@@ -103,7 +111,8 @@ def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
         known=settings.known,
         max_treewidth=settings.max_treewidth,
     )
-    return replace(outcome, grouping=grouping_of(outcome, settings.groups, fusion, given))
+    grouping = grouping_of(outcome, settings.groups, fusion, given, resampled=resampled)
+    return replace(outcome, grouping=grouping)
 
 
 def site_rows(grouping: Grouping) -> tuple[SiteRow, ...]:

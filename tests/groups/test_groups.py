@@ -353,7 +353,9 @@ def several(shift: int, seed: int) -> list[SiteStructures]:
 def test_several_structures_show_a_difference_of_few_edges() -> None:
     cuts = [cut_by_test(tree_of(profiles_of(several(4, seed)))) for seed in range(4)]
     assert [cut.groups for cut in cuts] == [(0,) * 4 + (1,) * 4] * 4
-    silent = [[replace(s, rows=None) for s in several(4, seed)] for seed in range(4)]
+    silent = [
+        [replace(s, rows=None, resampled=True) for s in several(4, seed)] for seed in range(4)
+    ]
     assert [cut_by_test(tree_of(profiles_of(each))).groups for each in silent] == [
         (0,) * 4 + (1,) * 4
     ] * 4
@@ -390,7 +392,7 @@ def test_structures_that_vary_stand_for_rows_that_are_not_told(m: int, seed: int
         weights = [int(w) for w in rng.integers(1, 5, size=int(rng.integers(2, 4)))]
         dags = tuple(random_dag(list("abcde"), rng=rng, edges=5) for _ in weights)
         shares = tuple(Fraction(w, sum(weights)) for w in weights)
-        sites.append(SiteStructures(f"s{i}", dags, shares))
+        sites.append(SiteStructures(f"s{i}", dags, shares, resampled=True))
     expected = []
     for site in sites:
         own = list(zip(site.dags, site.shares, strict=True))
@@ -400,7 +402,10 @@ def test_structures_that_vary_stand_for_rows_that_are_not_told(m: int, seed: int
     assert profiles.shows_rows
     assert profiles.covariate == pytest.approx(expected, abs=1e-4)
     one = profiles_of([replace(s, dags=s.dags[:1], shares=ONE) for s in sites])
-    assert not one.shows_rows
+    cut = profiles_of([*sites[1:], replace(sites[0], resampled=False)])
+    for other in (one, cut):
+        assert not other.shows_rows
+        assert other.covariate.tolist() == other.shares.sum(axis=1).tolist()
 
 
 def of_few_and_of_many_rows(seed: int) -> list[SiteStructures]:
@@ -414,6 +419,7 @@ def of_few_and_of_many_rows(seed: int) -> list[SiteStructures]:
             f"s{i}",
             tuple(islice(as_large(few, 4, rng) if i < 5 else as_large(many, 1, rng), 10)),
             (Fraction(1, 10),) * 10,
+            resampled=True,
         )
         for i in range(10)
     ]

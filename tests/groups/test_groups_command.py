@@ -188,6 +188,31 @@ def test_simulate_finds_groups_where_sites_differ(counted: Path) -> None:
     assert "By counts the structure differs at" in run["groups"]["lines"][2]
 
 
+@pytest.mark.parametrize("learner", ["bootstrap", "credible"])
+def test_what_stands_for_rows_that_are_not_told(
+    counted: Path, tmp_path: Path, learner: str
+) -> None:
+    """Of the run and of its update; credible sets, which are cut, do not show rows."""
+    sites = [str(counted / f"s{i}.csv") for i in range(6)]
+    own = ["--set", "share-diagnostics=false"]
+    own += ["--set", "replicates=5"] if learner == "bootstrap" else []
+    run = ["simulate", "--sites", *sites, "--engine", "in-process", "--no-pooled", "--groups"]
+    commands = (
+        [*run, "auto", "--learner", learner, *own, "--out", str(tmp_path / "run")],
+        ["update", str(tmp_path / "run"), "--remove", "s5", "--out", str(tmp_path / "less")],
+    )
+    for command in commands:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FedbnWarning)
+            result = CliRunner().invoke(app, [*command, "-q"])
+        assert result.exit_code == 0, result.output
+    for folder in ("run", "less"):
+        told = json.loads((tmp_path / folder / "run.json").read_text(encoding="utf-8"))["groups"]
+        assert told["rows_told"] is False
+        assert ("whose variety stands for its rows" in told["lines"][1]) == (learner == "bootstrap")
+        assert "several structures" in told["lines"][1]
+
+
 def test_a_group_of_a_run_is_a_run_of_its_sites(counted: Path) -> None:
     sites = [str(counted / f"s{i}.csv") for i in range(3, 6)]
     alone = counted / "alone"

@@ -81,7 +81,7 @@ def _ways_of_several(
     settings = LearnerSettings(learner="bootstrap", replicates=REPLICATES, max_dags=REPLICATES)
     learned = [learn(table, settings, np.random.default_rng(i)) for i, table in enumerate(tables)]
     told = [
-        SiteStructures(f"{i:03}", each.dags, tuple(map(Fraction, each.weights)), rows[i])
+        SiteStructures(f"{i:03}", each.dags, tuple(map(Fraction, each.weights)), rows[i], True)
         for i, each in enumerate(learned)
     ]
     silent = [replace(entry, rows=None) for entry in told]
