@@ -199,7 +199,7 @@ def test_what_stands_for_rows_that_are_not_told(
     run = ["simulate", "--sites", *sites, "--engine", "in-process", "--no-pooled", "--groups"]
     commands = (
         [*run, "auto", "--learner", learner, *own, "--out", str(tmp_path / "run")],
-        ["update", str(tmp_path / "run"), "--remove", "s5", "--out", str(tmp_path / "less")],
+        ["update", str(tmp_path / "run"), "--remove", "client 6", "--out", str(tmp_path / "less")],
     )
     for command in commands:
         with warnings.catch_warnings():
@@ -311,7 +311,7 @@ def test_groups_that_are_given_have_names_and_are_run_alike(given: Path, counted
 
 
 def test_an_update_keeps_groups_that_were_given(given: Path, tmp_path: Path) -> None:
-    command = ["update", str(given), "--remove", "s5", "--out", str(tmp_path / "less"), "-q"]
+    command = ["update", str(given), "--remove", "client 6", "--out", str(tmp_path / "less"), "-q"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FedbnWarning)
         result = CliRunner().invoke(app, command)
