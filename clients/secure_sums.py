@@ -23,7 +23,7 @@ from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.networks.family_counts import count_families
 from fedbn.secure import cut_sums
-from fedbn.secure.cohorts import enter_cohort
+from fedbn.secure.cohorts import enter_cohort, read_cohorts
 from fedbn.secure.family_sums import own_counts
 from fedbn.secure.guard import Asked
 from fedbn.secure.masks import Key, mask, pair_keys, request_digest
@@ -92,13 +92,14 @@ def masked_cuts(request: Request) -> Masked:
     else:
         told = request.histogram(asked.question, asked.most)
         values = cut_sums.own_counts(asked.question, told)
+    pairs = pair_keys(_key_of(session), terms.roster, terms.session)
+    word = cut_sums.word_of_cuts(asked, len(terms.members))
+    masked = mask(values, pairs, request_digest(question.data), word)
     if is_new:
         _enter(request, session, terms)
     session["asked"] = cut_sums.ASKED.encode(after)
     request.context.state[CUTS] = session
-    pairs = pair_keys(_key_of(session), terms.roster, terms.session)
-    word = cut_sums.word_of_cuts(asked, len(terms.members))
-    return mask(values, pairs, request_digest(question.data), word)
+    return masked
 
 
 def _terms_of_cuts(request: Request, session: ConfigRecord, question: SumQuestion) -> Terms:
@@ -128,12 +129,19 @@ def _count(asked: CountRequest, request: Request, session: ConfigRecord) -> Ints
 
 
 def _look_at(request: Request, session: ConfigRecord, terms: Terms, fit: bool) -> None:
-    """Refuse terms of another run, or that do not `fit`, and company that this site's rules do not
-    want."""
+    """Refuse terms of another run, or that do not `fit`, and company that this site's rules or its
+    past do not want, before anything is counted."""
     if terms.run != session["run"] or not fit:
         raise PolicyError("query", "the terms are those of another run")
     rules, public = request.site, _key_of(session).public
-    require_cohort(terms, public, min_cohort=rules.policy.min_cohort, peers=rules.peers)
+    earlier = () if rules.cohorts is None else read_cohorts(rules.cohorts)
+    require_cohort(
+        terms,
+        public,
+        min_cohort=rules.policy.min_cohort,
+        peers=rules.peers,
+        earlier=[cohort for _, cohort in earlier],
+    )
 
 
 def _enter(request: Request, session: ConfigRecord, terms: Terms) -> None:

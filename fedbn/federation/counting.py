@@ -42,7 +42,7 @@ from fedbn.choice.candidates import (
     candidates_of,
     with_column,
 )
-from fedbn.choice.decisive import Worth, decisive_sites, most_left_out
+from fedbn.choice.decisive import Sums, Worth, decisive_sites, most_left_out
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
@@ -91,8 +91,8 @@ class Counting:
     rows : rows by the name of the site that answered, or of all sites together by the names of all;
         empty before the first answer.
     told : site -> all that it answered; empty where only sums are known.
-    unheard : the sites whose rows alone would decide (`fedbn.choice.decisive`): they are asked on,
-        and what they answer is left out.
+    unheard, unheard_rows : the sites whose rows alone would decide (`fedbn.choice.decisive`), and
+        how many these are: they are asked on, and what they answer is left out.
     climb : after the first answer.
     site_column : a column that explains how the sites differ; then no family has a table for each
         site, for such tables explain it as well.
@@ -114,6 +114,7 @@ class Counting:
     rows: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     told: Told = field(default_factory=dict)
     unheard: tuple[str, ...] = ()
+    unheard_rows: int = 0
     climb: Climb | None = None
     site_column: str | None = None
     structures: Mapping[str, DAG] = field(default_factory=dict)
@@ -206,23 +207,28 @@ class Counting:
         """The dialogue where sites whose rows alone would decide are left out."""
         most = most_left_out(len(self.rows) + len(self.unheard)) - len(self.unheard)
         assert self.climb is not None
-        few = decisive_sites(
-            self.climb.dag,
-            [candidate.dag for candidate in self.candidates.listed],
-            {site: rows for (site,), rows in self.rows.items()},
+        rows = {site: own for (site,), own in self.rows.items()}
+        sums = Sums(
+            rows,
+            sum(rows.values()) + self.unheard_rows,
             partial(self._liking, self.told),
             self._worth_to,
             lambda sites: self._begin(_known_to(self.told, sites, self.ess), self.prior).dag,
-            most,
         )
+        candidates = [candidate.dag for candidate in self.candidates.listed]
+        few = decisive_sites(self.climb.dag, candidates, sums, most)
         if not few:
             return self
-        rows = {names: own for names, own in self.rows.items() if names[0] not in few}
-        known = _known_to(self.told, [site for (site,) in rows], self.ess)
-        climb = replace(self._begin(known, self.prior), rounds=self.climb.rounds)
-        told = {site: each for site, each in self.told.items() if site not in few}
-        unheard = tuple(sorted((*self.unheard, *few)))
-        return replace(self, rows=rows, told=told, climb=climb, unheard=unheard)._without_decisive()
+        heard = {names: own for names, own in self.rows.items() if names[0] not in few}
+        known = _known_to(self.told, [site for (site,) in heard], self.ess)
+        return replace(
+            self,
+            rows=heard,
+            told={site: each for site, each in self.told.items() if site not in few},
+            climb=replace(self._begin(known, self.prior), rounds=self.climb.rounds),
+            unheard=tuple(sorted((*self.unheard, *few))),
+            unheard_rows=self.unheard_rows + sum(rows[site] for site in few),
+        )._without_decisive()
 
     def _liking(self, told: Told, one: DAG, other: DAG) -> dict[str, float]:
         """Site -> by how much its own scores are for one structure against another, nats."""

@@ -106,13 +106,12 @@ def _on_unheard(choice: CountedChoice) -> list[str]:
     """Whose rows alone would have decided (`fedbn.choice.decisive`)."""
     if not choice.unheard:
         return []
-    named = list_some(choice.unheard, SHOWN, quoted=False)
+    named = list_some(choice.unheard, len(choice.unheard), quoted=False)
     one = len(choice.unheard) == 1
     return [
-        f"{named} {'was' if one else 'were'} left out of the counts: without "
-        f"{'its' if one else 'their'} rows a structure that the sites' structures gave is better "
-        f"than what all counts chose; see whether {'its table is' if one else 'their tables are'} "
-        "like the others"
+        f"{named} {'was' if one else 'were'} left out of the counts: by the rows of the other "
+        "sites another structure is far better than what the rows of all sites chose; see whether "
+        f"{'its table is' if one else 'their tables are'} like the others"
     ]
 
 
@@ -126,8 +125,9 @@ def _on_largest(choice: CountedChoice) -> list[str]:
     if 2 * choice.rows[largest] <= total:
         return []
     return [
-        f"{largest} has {choice.rows[largest]:,} of the {total:,} rows that were counted, more "
-        "than all other sites together: what the counts chose is mostly what its table supports"
+        f"{largest} has {choice.rows[largest]:,} of the {total:,} rows that had a say in the "
+        "counts, more than all other sites together: what the counts chose is mostly what its "
+        "table supports"
     ]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from fedbn.choice.by_counts import Climb, Counted, choice_of, worth_of
 from fedbn.choice.by_scatters import chosen_by_scatters, scatter_scores
-from fedbn.choice.decisive import Worth, decisive_sites, most_left_out
+from fedbn.choice.decisive import Sums, Worth, decisive_sites, most_left_out
 from fedbn.choice.groups import Groups, confirm_parts
 from fedbn.choice.prior import FREE
 from fedbn.errors import ConfigError
@@ -90,15 +90,15 @@ def _choose(
 
     while True:
         found = chosen_by(sites)
-        few = decisive_sites(
-            found.dag,
-            [candidate.dag for candidate in opened.candidates.listed],
+        sums = Sums(
             {site: scatters[site].rows for site in sites},
+            sum(scatter.rows for scatter in scatters.values()),
             partial(_liking, opened, scatters, sites),
             partial(_worth_to, opened, scatters, found.uncounted),
             lambda few: chosen_by(few).dag,
-            most_left_out(len(scatters)) - len(unheard),
         )
+        most = most_left_out(len(scatters)) - len(unheard)
+        few = decisive_sites(found.dag, [each.dag for each in opened.candidates.listed], sums, most)
         if not few:
             return found, unheard
         sites = tuple(site for site in sites if site not in few)

@@ -223,7 +223,12 @@ def write_results(
         if outcome.votes is None:
             write_table(place / "clients.csv", ClientRow, clients)
             record = record | _write_edges(outcome, place)
-            strengths = strength_rows(outcome, record.get("settings") or {})
+            learned = record.get("settings") or {}
+            if record.get(
+                "added"
+            ):  # nobody knows how the structures that an update adds were found
+                learned = {"learner": learned.get("learner")}
+            strengths = strength_rows(outcome, learned)
             write_table(place / "strengths.csv", StrengthRow, strengths)
         record = record | _write_groups(outcome, place)
         told = {"sites": summary.clients, "rows": _all_rows(clients), **record}

@@ -35,7 +35,13 @@ FILE = "strengths.csv"
 FEWEST, MOST = 3, 20
 """Numbers of sites whose votes have a probability: those that the study of strengths fitted."""
 
-STUDIED = {"learner": "ges", "score": "bdeu", "ess": 1.0, "row-weight": 1.0}
+STUDIED = {
+    "learner": "ges",
+    "score": "bdeu",
+    "ess": 1.0,
+    "row-weight": 1.0,
+    "rounds-limit": 1,
+}
 """Settings of the runs that it fitted."""
 
 ENDS = (0.01, 0.99)

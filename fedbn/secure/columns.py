@@ -175,7 +175,7 @@ def _divide(start: Blocks[Column], least: int) -> Blocks[Column]:
         else:
             ahead.append(_unions(blocks))
     cannot = (
-        f"{MOST_TRIES} tries did not show whether the sites can be divided"
+        f"{MOST_TRIES:,} tries did not show whether the sites can be divided"
         if ahead
         else "the sites cannot be divided"
     )
