@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,5 +85,6 @@ def test_secure_sums_on_flower_give_the_consensus_of_the_open_run() -> None:
         found = run_experiment(there)
         dags = [run.result.consensus.dag for run in (found, opened)]
         assert structure_text(dags[0], ".json") == structure_text(dags[1], ".json")
-        assert choice_to_dict(found.result.choice) == choice_to_dict(opened.result.choice)
+        unknown = replace(opened.result.choice, rows={})  # of sums nobody knows whose rows they are
+        assert choice_to_dict(found.result.choice) == choice_to_dict(unknown)
         assert found.network == opened.network

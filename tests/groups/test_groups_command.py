@@ -311,7 +311,7 @@ def test_groups_that_are_given_have_names_and_are_run_alike(given: Path, counted
 
 
 def test_an_update_keeps_groups_that_were_given(given: Path, tmp_path: Path) -> None:
-    command = ["update", str(given), "--remove", "client 6", "--out", str(tmp_path / "less"), "-q"]
+    command = ["update", str(given), "--remove", "s5", "--out", str(tmp_path / "less"), "-q"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FedbnWarning)
         result = CliRunner().invoke(app, command)

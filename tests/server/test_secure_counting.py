@@ -55,7 +55,8 @@ def test_choice_and_parameters_are_those_of_the_open_run(change: dict[str, Any])
         assert getattr(ours.consensus, figure) == getattr(theirs.consensus, figure)
     assert summed.network == opened.network
     if theirs.choice is not None:
-        assert choice_to_dict(ours.choice) == choice_to_dict(theirs.choice)
+        unknown = replace(theirs.choice, rows={})  # of sums nobody knows whose rows they are
+        assert choice_to_dict(ours.choice) == choice_to_dict(unknown)
     assert (summed.network is None) == ("parameters" not in change)
     assert f"counts of {ours.families} families" in " ".join(statements(ours))
 

@@ -75,7 +75,8 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DeployedSite]:
 def told(result: FederationResult) -> str:
     assert result.choice is not None
     replies = sorted(str([dag.edges for dag in reply.dags]) for reply in result.replies)
-    choice = choice_to_dict(result.choice) | {"sites": len(result.choice.sites)}
+    unnamed = {"sites": len(result.choice.sites), "rows": sorted(result.choice.rows.values())}
+    choice = choice_to_dict(result.choice) | unnamed
     return json.dumps([result.consensus.dag.edges, replies, choice, result.schema.to_dict()])
 
 
