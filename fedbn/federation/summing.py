@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from fedbn.choice.by_counts import Climb, Counted, choice_of, worth_of
-from fedbn.choice.by_scatters import chosen_by_scatters, scatter_scores
+from fedbn.choice.by_scatters import ScatterScores, chosen_by_scatters, scatter_scores
 from fedbn.choice.decisive import Sums, Worth, decisive_sites, most_left_out
 from fedbn.choice.groups import Groups, confirm_parts
 from fedbn.choice.prior import FREE
@@ -80,6 +80,7 @@ def _choose(
     """What the sums choose, and the sites whose rows alone would decide, which they leave out."""
     end = None if settings.seconds is None else time.monotonic() + settings.seconds
     sites, unheard = tuple(sorted(scatters)), tuple[str, ...]()
+    scores_of = _scores_of(opened, scatters, sites)
 
     def chosen_by(sites: tuple[str, ...]) -> Climb:
         left = None if end is None else max(0.0, end - time.monotonic())
@@ -93,7 +94,7 @@ def _choose(
         sums = Sums(
             {site: scatters[site].rows for site in sites},
             sum(scatter.rows for scatter in scatters.values()),
-            partial(_liking, opened, scatters, sites),
+            partial(_liking, {site: scores_of[site] for site in sites}),
             partial(_worth_to, opened, scatters, found.uncounted),
             lambda few: chosen_by(few).dag,
         )
@@ -105,24 +106,24 @@ def _choose(
         unheard = tuple(sorted((*unheard, *few)))
 
 
-def _liking(
-    opened: Counting,
-    scatters: Mapping[str, Scatter],
-    sites: tuple[str, ...],
-    one: DAG,
-    other: DAG,
-) -> dict[str, float]:
+def _liking(scores_of: Mapping[str, ScatterScores], one: DAG, other: DAG) -> dict[str, float]:
     """Site -> by how much its own scores are for one structure against another, nats; a family
     without a score says nothing."""
     here, there = (set(families_of([dag])) for dag in (one, other))
     found = {}
-    for site in sites:
-        scores = scatter_scores(opened.schema, [scatters[site]])
+    for site, scores in scores_of.items():
         gains = scores.score_all(here - there).values()
         losses = scores.score_all(there - here).values()
         known = [[c.own for c in each if math.isfinite(c.own)] for each in (gains, losses)]
         found[site] = math.fsum(known[0]) - math.fsum(known[1])
     return found
+
+
+def _scores_of(
+    opened: Counting, scatters: Mapping[str, Scatter], sites: tuple[str, ...]
+) -> dict[str, ScatterScores]:
+    """Site -> the scores of its own sums."""
+    return {site: scatter_scores(opened.schema, [scatters[site]]) for site in sites}
 
 
 def _worth_to(
@@ -153,7 +154,7 @@ def _groups(opened: Counting, scatters: Mapping[str, Scatter]) -> Groups | None:
             return DAG.empty(opened.schema.names), -np.inf
         return found.dag, found.value
 
-    liking = partial(_liking, opened, scatters, (*here[0], *here[1]))
+    liking = partial(_liking, _scores_of(opened, scatters, (*here[0], *here[1])))
     return confirm_parts((here[0], here[1]), best_of, liking)
 
 
