@@ -27,7 +27,7 @@ import numpy as np
 
 from fedbn.graphs.dag import DAG
 
-__all__ = ["Liking", "Sums", "Worth", "decisive_sites", "most_left_out"]
+__all__ = ["Liking", "Sums", "Worth", "decisive_sites", "most_left_out", "numbers_left_out"]
 
 LEAST = 10.0
 """Nats: what is worth less is no reason to leave a site out."""
@@ -91,12 +91,13 @@ def decisive_sites(chosen: DAG, candidates: Sequence[DAG], sums: Sums, most: int
     if most < 1:
         return ()
     order = _order_of(chosen, candidates, sums)
-    tried = [*((site,) for site in order[: most + 1]), *(tuple(order[:k]) for k in _sizes(most))]
-    for few in tried:
-        if _decide(few, chosen, candidates, sums):
+    several = (tuple(order[:k]) for k in numbers_left_out(most) if k > 1)
+    whole = sums.worth_to(sums.without(()))
+    for few in (*((site,) for site in order[: most + 1]), *several):
+        if _decide(few, chosen, candidates, sums, whole):
             for site in few:
                 fewer = tuple(each for each in few if each != site)
-                if fewer and _decide(fewer, chosen, candidates, sums):
+                if fewer and _decide(fewer, chosen, candidates, sums, whole):
                     few = fewer
             return tuple(sorted(few))
     return ()
@@ -111,12 +112,26 @@ def most_left_out(sites: int) -> int:
     return max(sites - 1, 0) // 3
 
 
-def _decide(few: Sites, chosen: DAG, candidates: Sequence[DAG], sums: Sums) -> bool:
-    """Whether few sites alone decide."""
+def numbers_left_out(most: int) -> Iterator[int]:
+    """From one on, doubled each time, last `most`: for each there is a search.
+
+    >>> list(numbers_left_out(0)), list(numbers_left_out(3)), list(numbers_left_out(9))
+    ([], [1, 2, 3], [1, 2, 4, 8, 9])
+    """
+    k = 1
+    while k < most:
+        yield k
+        k *= 2
+    if most > 0:
+        yield most
+
+
+def _decide(few: Sites, chosen: DAG, candidates: Sequence[DAG], sums: Sums, whole: Worth) -> bool:
+    """Whether few sites alone decide; `whole` is what structures are worth by all sums."""
     rest = sums.without(few)
     if 2 * sum(sums.rows[site] for site in rest) <= sums.rows_in_all:
         return False
-    worth, whole = sums.worth_to(rest), sums.worth_to(sums.without(()))
+    worth = sums.worth_to(rest)
     # One that is better by all sums, too, was only missed by the search before.
     rivals = [each for each in (*candidates, sums.choice_of(rest)) if whole(each) <= whole(chosen)]
     best = max(rivals, key=worth, default=chosen)
@@ -162,17 +177,3 @@ def _without_each(sites: Sites) -> Iterator[Sites]:
     blocks = min(len(sites), BLOCKS)
     for block in range(blocks):
         yield tuple(site for place, site in enumerate(sites) if place % blocks != block)
-
-
-def _sizes(most: int) -> Iterator[int]:
-    """From two on, doubled each time, last `most`.
-
-    >>> list(_sizes(1)), list(_sizes(3)), list(_sizes(9))
-    ([], [2, 3], [2, 4, 8, 9])
-    """
-    k = 2
-    while k < most:
-        yield k
-        k *= 2
-    if most > 1:
-        yield most

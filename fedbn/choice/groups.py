@@ -18,9 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
+from fedbn.choice.decisive import most_left_out, numbers_left_out
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.groups.profiles import SiteStructures, profiles_of
@@ -85,8 +87,8 @@ def confirm_parts(
     whose own rows speak most for that; None where not.
 
     One site with rows like nobody else's makes a structure for its part better, whoever else is in
-    that part. So the sites that gain most are left out, one, two, and so on, fewer than a third of
-    all, as long as both parts have a site left.
+    that part. So the sites that gain most are left out, one, two, four, and so on, fewer than a
+    third of all, as long as both parts have a site left, and a score.
 
     Parameters
     ----------
@@ -94,31 +96,36 @@ def confirm_parts(
     best_of : of some sites, the best structure by what they sent, and its score in nats.
     liking : site -> by how many nats its own rows are for the first of two structures.
     """
+    best_of = cache(best_of)
+    if not _gain(*parts, best_of) > 0:
+        return None
     common, _ = best_of((*parts[0], *parts[1]))
     gains = {}
     for part in parts:
         likes = liking(best_of(part)[0], common)
         gains.update({site: likes[site] for site in part})
     order = sorted(gains, key=lambda site: (-gains[site], site))
-    for k in range(max(len(order) - 1, 0) // 3 + 1):
+    for k in numbers_left_out(most_left_out(len(order))):
         few = order[:k]
         first, second = (tuple(site for site in part if site not in few) for part in parts)
         if not first or not second:
             break
-        if not _are_two(first, second, best_of):
+        gain = _gain(first, second, best_of)
+        if math.isfinite(gain) and gain <= 0:
             return None
     return parts
 
 
-def _are_two(
+def _gain(
     first: tuple[str, ...],
     second: tuple[str, ...],
     best_of: Callable[[tuple[str, ...]], tuple[DAG, float]],
-) -> bool:
-    """Whether a structure for each of two parts is better than a common one."""
+) -> float:
+    """By how many nats a structure for each of two parts is better than a common one, less what it
+    costs; not finite where one of them has no score."""
     _, whole = best_of((*first, *second))
     (here, one), (there, other) = best_of(first), best_of(second)
-    return one + other - whole > cost_of_another(here, there)
+    return one + other - whole - cost_of_another(here, there)
 
 
 def cost_of_another(one: DAG, other: DAG) -> float:

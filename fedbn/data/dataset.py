@@ -220,9 +220,9 @@ def _require_codes(schema: Schema, given: npt.NDArray[Any]) -> None:
             raise DataError(f"column {variable.name!r}: code {code} is not one of 0..{size - 1}")
 
 
-MOST = 1e140
-"""Largest size of a number. Over as many rows as can be counted (2^52) sums of products of two such
-numbers are finite, below 1e296. Of numbers above some 1e146 they might be infinite."""
+MOST = 1e120
+"""Largest size of a number. Sums of products of two such numbers over 2^52 rows, the most that can
+be counted, are below 1e256, so that they are finite, and may be sent."""
 
 
 def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:

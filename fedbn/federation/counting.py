@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from fedbn.choice.candidates import (
     candidates_of,
     with_column,
 )
-from fedbn.choice.decisive import Sums, Worth, decisive_sites, most_left_out
+from fedbn.choice.decisive import Liking, Sums, Worth, decisive_sites, most_left_out
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
@@ -201,7 +201,7 @@ class Counting:
             found = self._begin(_known_to(told, sites, self.ess))
             return found.dag, found.value
 
-        return confirm_parts((here[0], here[1]), best_of, partial(self._liking, told))
+        return confirm_parts((here[0], here[1]), best_of, self._liking_of(told))
 
     def _without_decisive(self) -> Counting:
         """The dialogue where sites whose rows alone would decide are left out."""
@@ -211,7 +211,7 @@ class Counting:
         sums = Sums(
             rows,
             sum(rows.values()) + self.unheard_rows,
-            partial(self._liking, self.told),
+            self._liking_of(self.told),
             self._worth_to,
             lambda sites: self._begin(_known_to(self.told, sites, self.ess), self.prior).dag,
         )
@@ -230,21 +230,26 @@ class Counting:
             unheard_rows=self.unheard_rows + sum(rows[site] for site in few),
         )._without_decisive()
 
-    def _liking(self, told: Told, one: DAG, other: DAG) -> dict[str, float]:
-        """Site -> by how much its own scores are for one structure against another, nats."""
-        here, there = (
-            set(counted_families(dag, self.candidates.uncounted)) for dag in (one, other)
-        )
-        liked = dict.fromkeys(here - there, 1) | dict.fromkeys(there - here, -1)
-        signs = [
-            np.array([liked.get(family, 0) for family in answer.counts.tables.families])
-            for answer in next(iter(told.values()))
-        ]
-        return {
-            site: sum(int(sign @ answer.own) for sign, answer in zip(signs, answers, strict=True))
-            / FIXED_POINT
-            for site, answers in told.items()
+    def _liking_of(self, told: Told) -> Liking:
+        """By how much the sites' own scores are for one structure against another, nats."""
+        places = {
+            family: (request, place)
+            for request, answer in enumerate(next(iter(told.values())))
+            for place, family in enumerate(answer.counts.tables.families)
         }
+
+        def families(dag: DAG) -> set[Family]:
+            return set(counted_families(dag, self.candidates.uncounted))
+
+        def liking(one: DAG, other: DAG) -> dict[str, float]:
+            here, there = families(one), families(other)
+            signed = [(places[each], 1 if each in here else -1) for each in here ^ there]
+            return {
+                site: sum(sign * int(answers[r].own[k]) for (r, k), sign in signed) / FIXED_POINT
+                for site, answers in told.items()
+            }
+
+        return liking
 
     def _worth_to(self, sites: tuple[str, ...]) -> Worth:
         known = _known_to(self.told, sites, self.ess)

@@ -184,7 +184,7 @@ def _table_hint(text: str) -> str:
 
     Its first line is not the header of an edge list, and has more cells than an edge; or it is like
     the names of columns (no numbers, and no cell comes up again below), and has more cells than
-    parent and child, or a line below is repeated.
+    parent and child, or as many while a line below is repeated.
     """
     lines = [_bare_cells(line) for line in text.splitlines() if line.strip()]
     if not lines or any(set(pair) <= {cell.lower() for cell in lines[0]} for pair in _HEADERS):
@@ -192,7 +192,8 @@ def _table_hint(text: str) -> str:
     first, others = lines[0], lines[1:]
     below = {cell for line in others for cell in line}
     names = below.isdisjoint(first) and not any(map(_NUMBER.fullmatch, first))
-    like_rows = len(first) > 2 or len({*map(tuple, others)}) < len(others)
+    is_repeated = len({*map(tuple, others)}) < len(others)
+    like_rows = len(first) > 2 or (len(first) == 2 and is_repeated)
     if not (len(first) > _WIDEST_EDGE or (names and like_rows)):
         return ""
     return "; a table of rows is no list of edges: learn a structure from it (fedbn learn)"

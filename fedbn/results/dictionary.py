@@ -157,8 +157,8 @@ COLUMNS = {
         "high": "upper end of that interval",
         "probability": "estimated probability that the network that the rows come from joins them, "
         "if sites are alike; too high where variables nearly determine each other. Empty unless 3 "
-        "to 20 sites with all variables sent one structure each, found by ges with bdeu and ess 1, "
-        "without knowledge",
+        "to 20 sites with all variables sent one structure each in a single round, found by ges "
+        "with bdeu and ess 1, without knowledge, imputed cells or more than one group",
         "bootstrap": "mean share of a site's resampled structures, where sites sent them",
         "credible": "mean share of a site's credible structures, where sites sent them",
         "posterior": "share of the sites' structures, weighted by counts of all rows "

@@ -224,9 +224,8 @@ def write_results(
             write_table(place / "clients.csv", ClientRow, clients)
             record = record | _write_edges(outcome, place)
             learned = record.get("settings") or {}
-            if record.get(
-                "added"
-            ):  # nobody knows how the structures that an update adds were found
+            if record.get("added"):
+                # Nobody knows how the structures that an update adds were found.
                 learned = {"learner": learned.get("learner")}
             strengths = strength_rows(outcome, learned)
             write_table(place / "strengths.csv", StrengthRow, strengths)

@@ -108,7 +108,9 @@ def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[Streng
 
 def _is_studied(outcome: Outcome, settings: Mapping[str, Any]) -> bool:
     """Whether the run is like those of the study: so many sites, with all variables, one structure
-    each, learnt so, from nothing but rows, and in one group if groups were asked for."""
+    each, learnt so, from nothing but rows without imputed cells, and in one group if groups were
+    asked for. What a site's own file imputes, and searches that a limit ended, are not known here.
+    """
     grouping = outcome.grouping
     return (
         FEWEST <= len(outcome.clients) <= MOST
@@ -116,6 +118,7 @@ def _is_studied(outcome: Outcome, settings: Mapping[str, Any]) -> bool:
         and outcome.is_whole
         and outcome.path.knowledge is None
         and (grouping is None or len(grouping.consensuses) == 1)
+        and settings.get("missing-cells") != "impute"
         and all(settings.get(key) == value for key, value in STUDIED.items())
     )
 

@@ -1,6 +1,7 @@
 """What hostile sites with made-up rows can do to what counts choose.
 
     python -m simulations.benchmarks.count_attacks --networks child,alarm --hostile 1,2,3
+    python -m simulations.benchmarks.count_attacks --networks sachs,hailfinder --honest 5
 
 Ten sites; the honest ones learn by GES (BDeu) from rows of their own. The hostile ones know
 everything and collude: all send one structure, and answer with counts of one table, whose first
@@ -13,17 +14,21 @@ Drift is the SMHD from what counts choose for the honest sites alone. *unguarded
 the sums over all sites, with the same answers, as if nobody was ever left out; *unheard* are the
 sites that were left out, *groups* whether the sites passed for two groups, so that the structures
 chose; *warned* whether anything is said.
+
+With --honest nobody is hostile: so many federations of each kind of table sizes (`KINDS`), and how
+many of them have a site left out.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 
 import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.partition import partition_dirichlet_latent
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import FamilyAnswer, answer_request
 from fedbn.federation.rounds import server_round
@@ -41,6 +46,10 @@ from simulations.benchmarks.attack_search import change_edges
 __all__ = ["Row", "main", "search_rows"]
 
 SITES = 10
+
+KINDS = ("200", "1000", "one large", "100 to 10000", "different")
+"""Rows of each of ten honest sites: equal; 500 at nine and 3,600 at one; drawn evenly on the
+logarithm; 1,000 of sites that differ by a latent class (Dirichlet, .5)."""
 
 
 @dataclass(frozen=True)
@@ -141,11 +150,9 @@ def search_rows(
 ) -> Row:
     """The worst attack of so many hostile sites among ten that a search finds."""
     source, rng = load_network(network), np.random.default_rng([seed, hostile])
-    schema = source.schema
     own = {f"hostile {k}": source.sample(rows, rng) for k in range(hostile)}
     tables = {f"honest {k}": source.sample(rows, rng) for k in range(SITES - hostile)}
-    dags = {site: ges(make_score("bdeu", table)).dag for site, table in tables.items()}
-    honest = Sites(tables, {site: dag.reorder(schema.names) for site, dag in dags.items()})
+    honest = of_tables(tables)
     target = honest.choose(choose)[0].consensus.dag
     now = Attack(honest.fuse().consensus.dag)
     best = Row(network, choose, hostile, tries, -1, -1, 0, groups=False, warned=False)
@@ -168,6 +175,52 @@ def search_rows(
     return best
 
 
+@dataclass(frozen=True)
+class HonestRow:
+    """Federations of honest sites, and how many have a site left out or passed for two groups."""
+
+    network: str
+    kind: str
+    federations: int
+    left_out: int
+    groups: int
+
+
+def honest_tables(network: str, kind: str, rng: np.random.Generator) -> dict[str, Dataset]:
+    """Ten tables of a kind."""
+    source = load_network(network)
+    if kind == "different":
+        whole = source.sample(1_000 * SITES, rng)
+        parts = partition_dirichlet_latent(whole, SITES, 0.5, rng)
+        return {f"honest {k}": whole.take(part) for k, part in enumerate(parts)}
+    if kind == "one large":
+        sizes = [3_600] + [500] * (SITES - 1)
+    elif kind == "100 to 10000":
+        sizes = np.exp(rng.uniform(np.log(100), np.log(10_000), SITES)).astype(int).tolist()
+    else:
+        sizes = [int(kind)] * SITES
+    return {f"honest {k}": source.sample(rows, rng) for k, rows in enumerate(sizes)}
+
+
+def count_left_out(network: str, kind: str, *, choose: str, times: int, seed: int) -> HonestRow:
+    """How often a site of honest federations is left out."""
+    left_out = groups = 0
+    for number in range(times):
+        rng = np.random.default_rng([seed, KINDS.index(kind), number])
+        tables = honest_tables(network, kind, rng)
+        _, state, _ = of_tables(tables).choose(choose)
+        left_out += bool(state.unheard)
+        groups += state.groups is not None
+    return HonestRow(network, kind, times, left_out, groups)
+
+
+def of_tables(tables: Mapping[str, Dataset]) -> Sites:
+    """Sites that learn from their tables."""
+    names = next(iter(tables.values())).schema.names
+    learned = {site: ges(make_score("bdeu", table)).dag for site, table in tables.items()}
+    return Sites(tables, {site: dag.reorder(names) for site, dag in learned.items()})
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table, a row as it is done."""
     parser = argparse.ArgumentParser(
@@ -178,15 +231,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add("--networks", default="child,insurance,alarm", help="names, by commas")
     add("--hostile", type=counts, default=[1, 2, 3], help="numbers of hostile sites (1,2,3)")
+    add("--honest", type=count, help="federations of honest sites, of each kind of rows, instead")
     add("--choose", choices=["counts", "climb"], default="counts")
     add("--rows", type=count, default=2000, help="rows of every site (2000)")
     add("--tries", type=count, default=100, help="tries of a search (100)")
     add("--seed", type=seed, default=1, help="of everything random (1)")
     options = parser.parse_args(arguments)
-    print("\t".join(column.name for column in fields(Row)))
-    for network in options.networks.split(","):
-        for hostile in options.hostile:
-            row = search_rows(
+    networks = options.networks.split(",")
+    rows: Iterable[Row | HonestRow]
+    if options.honest:
+        rows = (
+            count_left_out(
+                network, kind, choose=options.choose, times=options.honest, seed=options.seed
+            )
+            for network in networks
+            for kind in KINDS
+        )
+    else:
+        rows = (
+            search_rows(
                 network,
                 hostile,
                 choose=options.choose,
@@ -194,7 +257,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 tries=options.tries,
                 seed=options.seed,
             )
-            print("\t".join(str(cell) for cell in astuple(row)), flush=True)
+            for network in networks
+            for hostile in options.hostile
+        )
+    print("\t".join(column.name for column in fields(HonestRow if options.honest else Row)))
+    for row in rows:
+        print("\t".join(str(cell) for cell in astuple(row)), flush=True)
 
 
 if __name__ == "__main__":

@@ -153,6 +153,13 @@ def test_lists_of_edges_are_not_taken_for_tables(tmp_path: Path, text: str) -> N
     assert "fedbn learn" not in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["a -> b\nb -> c\nb -> c\n", "age\n40\n40\n"])
+def test_lines_of_one_cell_are_not_taken_for_tables(tmp_path: Path, text: str) -> None:
+    with pytest.raises(StructureError) as error:
+        read_structures(write(tmp_path, "x.csv", text))
+    assert "fedbn learn" not in str(error.value)
+
+
 def test_short_edge_rows_name_their_line(tmp_path):
     path = write(tmp_path, "x.csv", "a,b\nc\n")
     with pytest.raises(StructureError, match="line 2: an edge needs"):

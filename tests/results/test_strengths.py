@@ -84,6 +84,8 @@ def test_other_runs_have_no_probability() -> None:
     assert None not in told(studied)
     assert {*told(studied, score="bic"), *told(studied, learner="hc")} == {None}
     assert {*told(studied, ess=2.0), *told(studied, row_weight=2.0)} == {None}
+    assert {*told(studied, rounds_limit=2), *told(studied, missing_cells="impute")} == {None}
+    assert told(studied, missing_cells="state") == told(studied)
     assert {row.probability for row in strength_rows(studied, {})} == {None}
     assert told(outcome_of([chain] * 4, [1, 1, 2])) == {None}
     assert told(outcome_of([chain] * 21, [1] * 21)) == {None}
@@ -133,3 +135,14 @@ def test_the_posterior_is_filled_in_later(tmp_path: Path) -> None:
     (out / "strengths.csv").write_text("x\n1\n")
     with pytest.raises(ResultsError, match="is not as fedbn wrote it"):
         write_posterior(out, [(chain, 1.0)])
+
+
+def test_what_an_update_adds_takes_the_probabilities_away(tmp_path: Path) -> None:
+    """Nobody knows how structures from files were found, whatever the run's settings were."""
+    outcome = outcome_of([DAG.from_edges("abc", ["ab", "bc"])] * 3, [1] * 3)
+    for added, empty in (([], False), (["new"], True)):
+        run = {"settings": STUDIED, "added": added}
+        out = write_results(outcome, tmp_path / str(empty), run=run, figures=False)
+        table = pd.read_csv(out / "strengths.csv")
+        assert table["probability"].isna().all() == empty
+        assert len(table) == 2

@@ -128,6 +128,27 @@ def test_a_share_that_no_site_may_have_ends_the_run(tmp_path: Path, number: int)
         found_cuts(tmp_path, [AGES] * 3, claim)
 
 
+def test_a_site_whose_past_forbids_the_company_counts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier cohort without south: the difference would be its numbers."""
+    counted: list[int] = []
+
+    def sizes(asked: SizeRequest, numbers: dict[str, NDArray[np.float64]]) -> NDArray[np.int64]:
+        counted.append(len(numbers))
+        return own_sizes(asked, numbers)
+
+    monkeypatch.setattr("clients.secure_sums.cut_sums.own_sizes", sizes)
+    earlier = tmp_path / "east.csv.cohorts.jsonl"
+    earlier.write_text('{"run": "1", "roster": ["east", "north"]}\n')
+    with pytest.raises(QuorumError, match="refused by this site's policy: cohort-changed"):
+        found_cuts(tmp_path, [AGES] * 3)
+    assert len(counted) == 2
+    earlier.unlink()
+    found_cuts(tmp_path, [AGES] * 3)
+    assert len(counted) == 5
+
+
 def test_a_question_out_of_turn_leaves_no_cohort_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import perturb
 from fedbn.networks.catalog import load_network
+from simulations.benchmarks import count_attacks
 from simulations.benchmarks.attack_search import search_attack
 from simulations.benchmarks.attacks import (
     ATTACKS,
@@ -105,3 +106,17 @@ def test_a_search_of_sums_moves_what_sums_choose() -> None:
     paths = mcbnc_paths(honest)
     assert consensus_of(replies, sums=True) == prefer(paths, select_consensus)[1].dag
     assert (row.attack, row.warned) == ("search of sums", False)
+
+
+def test_the_search_against_counts_and_its_honest_federations_are_printed(capsys) -> None:
+    network = ["--networks", "asia", "--rows", "200"]
+    count_attacks.main([*network, "--hostile", "1", "--tries", "2"])
+    head, row = capsys.readouterr().out.splitlines()
+    found = dict(zip(head.split("\t"), row.split("\t"), strict=True))
+    assert (found["network"], found["hostile"], found["tries"]) == ("asia", "1", "2")
+    assert int(found["drift"]) >= 0
+    count_attacks.main([*network, "--honest", "1"])
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split("\t")[:3] for row in rows] == [
+        ["asia", kind, "1"] for kind in count_attacks.KINDS
+    ]
