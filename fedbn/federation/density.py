@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
 
 import numpy as np
 
+from fedbn.federation.state import ClientReply
 from fedbn.graphs.dag import DAG
 
 __all__ = ["without_dense"]
@@ -22,22 +22,9 @@ __all__ = ["without_dense"]
 PAIRS_PER_VARIABLE = 2
 
 
-class Reply(Protocol):
-    """What is looked at of a reply."""
-
-    @property
-    def client(self) -> str: ...
-
-    @property
-    def dags(self) -> tuple[DAG, ...]: ...
-
-
-AReply = TypeVar("AReply", bound=Reply)
-
-
 def without_dense(
-    replies: Sequence[AReply], ratio: float | None
-) -> tuple[tuple[AReply, ...], tuple[tuple[str, str], ...]]:
+    replies: Sequence[ClientReply], ratio: float | None
+) -> tuple[tuple[ClientReply, ...], tuple[tuple[str, str], ...]]:
     """The replies that may be fused, and (client, reason) of those that join more than `ratio`
     times the median client's pairs (None: any number). The median of an even number is the lower
     one, so that half of the clients cannot raise it."""
@@ -45,21 +32,15 @@ def without_dense(
         return tuple(replies), ()
     pairs = [joined_pairs(reply.dags) for reply in replies]
     median = statistics.median_low(pairs)
-    counted = [
-        (reply, count, max(ratio * median, PAIRS_PER_VARIABLE * reply.dags[0].n))
-        for reply, count in zip(replies, pairs, strict=True)
-    ]
-    kept = tuple(reply for reply, count, most in counted if count <= most)
-    refused = tuple(
-        (
-            reply.client,
-            f"{reply.client}: its structures join {count} pairs of variables, more than {ratio:g} "
-            f"times the {median} of the median client (max-edges-ratio)",
-        )
-        for reply, count, most in counted
-        if count > most
-    )
-    return kept, refused
+    kept, refused = [], []
+    for reply, count in zip(replies, pairs, strict=True):
+        if count <= max(ratio * median, PAIRS_PER_VARIABLE * reply.dags[0].n):
+            kept.append(reply)
+        else:
+            words = f"{reply.client}: its structures join {count} pairs of variables, more than"
+            of = f"{ratio:g} times the {median} of the median client (max-edges-ratio)"
+            refused.append((reply.client, f"{words} {of}"))
+    return tuple(kept), tuple(refused)
 
 
 def joined_pairs(dags: Sequence[DAG]) -> int:

@@ -132,22 +132,11 @@ def server_round(
     kept, dense = without_dense(ordered, settings.max_edges_ratio)
     everything_refused = (*state.refused, *refused, *dense)
     require_quorum(len(kept), state.n_clients, settings, everything_refused)
-    _require_columns(kept, state.schema, settings, everything_refused)
-    classes, chosen = fuse_needed(kept, state.schema, settings, progress)
+    result = _fuse_kept(state, kept, everything_refused, settings, progress)
     before = state.result
-    result = FederationResult(
-        schema=state.schema,
-        replies=kept,
-        refused=everything_refused,
-        lone_states=state.lone_states,
-        divided=state.divided,
-        path=chosen.path,
-        consensus=chosen.consensus,
-        rounds=1 if before is None else before.rounds + 1,
-        converged=before is not None and before.consensus.dag == chosen.consensus.dag,
-        row_weight=chosen.row_weight,
-        classes=classes,
-    )
+    if before is not None:
+        as_before = before.consensus.dag == result.consensus.dag
+        result = replace(result, rounds=before.rounds + 1, converged=as_before)
     return replace(state, refused=everything_refused, result=result)
 
 
@@ -190,21 +179,35 @@ def update_clients(
     if not replies:
         raise QuorumError("at least one client must stay")
     kept, dense = without_dense(replies, settings.max_edges_ratio)
-    _require_columns(kept, state.schema, settings, dense)
-    classes, chosen = fuse_needed(kept, state.schema, settings, progress)
     refused = (*before.refused, *dense)
-    result = replace(
-        before,
+    result = _fuse_kept(state, kept, refused, settings, progress)
+    result = replace(result, rounds=before.rounds, groups=before.groups)
+    return replace(state, n_clients=len(replies), refused=refused, result=result)
+
+
+def _fuse_kept(
+    state: ServerState,
+    kept: tuple[ClientReply, ...],
+    refused: tuple[tuple[str, str], ...],
+    settings: ConsensusSettings,
+    progress: Progress | None,
+) -> FederationResult:
+    """The result of a first round with these good replies."""
+    _require_columns(kept, state.schema, settings, refused)
+    classes, chosen = fuse_needed(kept, state.schema, settings, progress)
+    return FederationResult(
+        schema=state.schema,
         replies=kept,
         refused=refused,
+        lone_states=state.lone_states,
+        divided=state.divided,
         path=chosen.path,
         consensus=chosen.consensus,
+        rounds=1,
         converged=False,
         row_weight=chosen.row_weight,
         classes=classes,
-        choice=None,
     )
-    return replace(state, n_clients=len(replies), refused=refused, result=result)
 
 
 def _require_columns(
