@@ -88,24 +88,6 @@ def _states(reply: Message) -> Mapping[str, Any]:
     return schema_from_text(record["text"], record["hash"]).to_dict()
 
 
-def _sum_words(message: Message) -> str:
-    """What a masked sum is of."""
-    if message.metadata.message_type == CUT_SUMS:
-        return cut_words(sum_of(message).data)
-    return sum_of(message).words
-
-
-def moments_words(record: ArrayRecord) -> str:
-    """What an answer with moments says, for people."""
-    means, scatter = (record[key].numpy().size for key in ("means", "scatter"))
-    return f"rows, {means} means and {scatter} sums of products"
-
-
-def scatter_words(record: ArrayRecord) -> str:
-    """What an answer with sums of all columns says, for people."""
-    return f"rows and {record['products'].numpy().size} sums of products about the site's means"
-
-
 def conditional_words(record: ArrayRecord) -> str:
     """What an answer with sums of families of both kinds says, for people."""
     told = np.atleast_1d(record["told"].numpy())
@@ -136,33 +118,40 @@ def _bytes(value: object) -> bytes:
 def _words(message: Message, reply: Message, spent: Sequence[str]) -> str:
     if reply.has_error():
         return f"notice: {reply.error.reason}"
-    content = reply.content
     parts = []
-    if "schema" in content:
-        record = content["schema"]
-        parts.append(schema_words(schema_from_text(record["text"], record["hash"])))
-    if isinstance(structures := content.get("structures"), ArrayRecord):
-        n = task_of(message).schema.n
-        parts.append(structure_words(arrays_in(structures, STRUCTURES), n))
-        parts += spent
-    if isinstance(counts := content.get("counts"), ArrayRecord):
-        request = families_of_request(message, task_of(message).schema)
-        parts.append(count_words(request, np.atleast_1d(counts["given"].numpy())))
-    if isinstance(moments := content.get("moments"), ArrayRecord):
-        parts.append(moments_words(moments))
-    if isinstance(scatter := content.get("scatter"), ArrayRecord):
-        parts.append(scatter_words(scatter))
-    if isinstance(conditional := content.get("conditional"), ArrayRecord):
-        parts.append(conditional_words(conditional))
-    if isinstance(histogram := content.get("histogram"), ConfigRecord):
-        parts.append(histogram_words(str(histogram["text"])))
-    if "keys" in content:
-        parts.append("public key of this run")
-    if isinstance(masked := content.get("sums"), ArrayRecord):
-        integers = masked["masked"].shape[0]
-        parts.append(f"share of a masked sum: {integers} integers, {_sum_words(message)}")
-    if "receipt" in content:
-        parts.append("receipt of a report")
-    if "diagnostics" in content:
-        parts.append(" and ".join(sorted(content["diagnostics"])))
+    for name, record in sorted(reply.content.items(), key=lambda each: each[0] == "diagnostics"):
+        parts.append(_record_words(name, record, message))
+        parts += spent if name == "structures" else ()
     return "; ".join(parts)
+
+
+def _record_words(name: str, record: Any, message: Message) -> str:
+    """What one record says, for people."""
+    match name:
+        case "schema":
+            return schema_words(schema_from_text(record["text"], record["hash"]))
+        case "structures":
+            return structure_words(arrays_in(record, STRUCTURES), task_of(message).schema.n)
+        case "counts":
+            request = families_of_request(message, task_of(message).schema)
+            return count_words(request, np.atleast_1d(record["given"].numpy()))
+        case "moments":
+            means, scatter = (record[key].numpy().size for key in ("means", "scatter"))
+            return f"rows, {means} means and {scatter} sums of products"
+        case "scatter":
+            products = record["products"].numpy().size
+            return f"rows and {products} sums of products about the site's means"
+        case "conditional":
+            return conditional_words(record)
+        case "histogram":
+            return histogram_words(str(record["text"]))
+        case "keys":
+            return "public key of this run"
+        case "sums":
+            cuts, asked = message.metadata.message_type == CUT_SUMS, sum_of(message)
+            words = cut_words(asked.data) if cuts else asked.words
+            integers = record["masked"].shape[0]
+            return f"share of a masked sum: {integers} integers, {words}"
+        case "receipt":
+            return "receipt of a report"
+    return " and ".join(sorted(record))
