@@ -7,6 +7,7 @@ replies checked answers. Where columns are numbers it is one request for sums of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from flwr.app import MessageType, RecordDict
@@ -61,32 +62,36 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
         if not answers:
             break
         dialogue = dialogue.hear(answers)
-    everything = (*state.refused, *sorted(refused.items()))
-    result = replace(dialogue.conclude(state.result), refused=everything)
-    for remark in run_remarks(result):
-        if remark not in run_remarks(state.result):
-            LOG.warning("%s", remark)
-    return replace(state, refused=everything, result=result)
+    return _with_choice(state, dialogue.conclude(state.result), refused)
 
 
 def _choose_by_sums(sites: Sites, state: ServerState, run: ServerRun) -> ServerState:
     """The state with the structure that sums of products chose."""
     assert state.result is not None
+    result, refused = state.result, dict[str, str]()
     try:
         require_askable(state.schema)
-        scatters, refused = _scatters(sites, state.result, run)
-        everything = (*state.refused, *sorted(refused.items()))
-        state = replace(state, refused=everything, result=replace(state.result, refused=everything))
+        scatters, refused = _scatters(sites, result, run)
         require_quorum(len(scatters), state.n_clients, run.consensus, sorted(refused.items()))
     except (QuorumError, DataError) as error:
         LOG.warning("the structures alone choose: %s", error)
-        return state
+    else:
+        result = choose_by_sums(result, scatters, run.consensus, run.seed)
+    return _with_choice(state, result, refused)
+
+
+def _with_choice(
+    state: ServerState, result: FederationResult, refused: Mapping[str, str]
+) -> ServerState:
+    """The state with a result that counts or sums chose, and with who gave none; what is to be said
+    of it that was not before is logged."""
     assert state.result is not None
-    result = choose_by_sums(state.result, scatters, run.consensus, run.seed)
+    everything = (*state.refused, *sorted(refused.items()))
+    result = replace(result, refused=everything)
     for remark in run_remarks(result):
         if remark not in run_remarks(state.result):
             LOG.warning("%s", remark)
-    return replace(state, result=result)
+    return replace(state, refused=everything, result=result)
 
 
 def _scatters(

@@ -10,7 +10,7 @@ back, log and `run.json` say which tables are without its rows.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -28,10 +28,9 @@ from fedbn.federation.whole_families import columns_differ, columns_of, own_fami
 from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import Network
-from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
+from fedbn.networks.family_counts import FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites, parameters_where_known
 from fedbn.networks.mixed_parameters import (
-    Shifts,
     families_held_back,
     gaussian_parameters,
     mixed_parameters,
@@ -54,9 +53,10 @@ NOBODY = (
     "no site gave any (policies need counts = true, and of a table with imputed cells nothing is "
     "counted)"
 )
-UNEQUAL = "moments of numbers are not put together yet where sites have different columns"
+UNKNOWN = "every table needs another one that is not known"
 
 Sums = TypeVar("Sums")
+Fitted = tuple[Network | None, ParameterSources]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,10 @@ def fit_parameters(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
     """The consensus with parameters; without any, the reason is in the log and in the sources."""
     ask = {"categorical": _tables, "gaussian": _equations, "mixed": _of_both_kinds}
     asked = sites.only({reply.client for reply in result.replies})
-    found = ask[result.schema.kind](asked, result, run)
+    try:
+        found = ask[result.schema.kind](asked, result, run)
+    except (DataError, NetworkError) as error:  # before a site was asked
+        found = FittedParameters(None, ParameterSources(failure=str(error)))
     tell(found.sources)
     return found
 
@@ -83,59 +86,36 @@ def tell(sources: ParameterSources) -> None:
 
 
 def _tables(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
-    dag = result.consensus.dag
-    try:
-        wanted = FamilyRequest(FamilyTables(result.schema, families_of([dag])), with_own=False)
-        wanted.tables.require_written()
-    except DataError as error:
-        return FittedParameters(None, ParameterSources(failure=str(error)))
+    dag, columns = result.consensus.dag, columns_of(result)
+    wanted = FamilyRequest(FamilyTables(result.schema, families_of([dag])), with_own=False)
+    wanted.tables.require_written()
     answers, refused = answers_to(sites, wanted, result, run)
-    columns = columns_of(result)
     sources = ParameterSources(
         tuple(sorted(answers)),
         tuple(sorted(refused.items())),
         _held_back(wanted, answers, columns),
     )
     counts = [answers[site].counts for site in sources.sites]
-    if run.variables == "same":
-        return _fit_if_answered(
-            sources, lambda: (parameters_of_sites(dag, counts, run.parameter_ess), ())
-        )
-    asked = {site: own for site, own in columns.items() if site in sites.clients.values()}
-    return _where_known(dag, counts, sources, asked, run)
 
-
-def _where_known(
-    dag: DAG,
-    counts: Sequence[FamilyCounts],
-    sources: ParameterSources,
-    columns: Mapping[str, frozenset[int]],
-    run: ServerRun,
-) -> FittedParameters:
-    """The network of the variables whose tables are known, and who lacks what of the others."""
-    if not counts:
-        return FittedParameters(None, replace(sources, failure=NOBODY))
-    try:
+    def fit() -> Fitted:
+        if run.variables == "same":
+            return parameters_of_sites(dag, counts, run.parameter_ess), sources
         network, families = parameters_where_known(dag, counts, run.parameter_ess)
-    except (DataError, NetworkError) as error:
-        return FittedParameters(None, replace(sources, failure=str(error)))
-    told = sources.without(dag, families, columns)
-    failure = "" if network is not None else "every table needs another one that is not known"
-    return FittedParameters(network, replace(told, failure=failure))
+        asked = {site: own for site, own in columns.items() if site in sites.clients.values()}
+        told = sources.without(dag, families, asked)
+        return network, told if network is not None else replace(told, failure=UNKNOWN)
+
+    return _fit_if_answered(sources, fit)
 
 
-def _fit_if_answered(
-    sources: ParameterSources, fit: Callable[[], tuple[Network, Shifts]]
-) -> FittedParameters:
-    """What `fit` makes of the answers, if there are some and they suffice: a network, and the
-    constants of the sites."""
+def _fit_if_answered(sources: ParameterSources, fit: Callable[[], Fitted]) -> FittedParameters:
+    """What `fit` makes of the answers, if there are some and they suffice."""
     if not sources.sites:
         return FittedParameters(None, replace(sources, failure=NOBODY))
     try:
-        network, shifts = fit()
+        return FittedParameters(*fit())
     except (DataError, NetworkError) as error:
         return FittedParameters(None, replace(sources, failure=str(error)))
-    return FittedParameters(network, replace(sources, shifts=shifts))
 
 
 def _held_back(
@@ -159,14 +139,9 @@ def _held_back(
 
 
 def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
-    if columns_differ(result):
-        return FittedParameters(None, ParameterSources(failure=UNEQUAL))
-    schema = result.schema
-    try:
-        dag = with_numbers_last(result.consensus.dag, schema, run.consensus.known)
-        wanted = MixedFamilies(dag, schema)
-    except (NetworkError, DataError) as error:
-        return FittedParameters(None, ParameterSources(failure=str(error)))
+    _require_same_columns(result)
+    dag = with_numbers_last(result.consensus.dag, result.schema, run.consensus.known)
+    wanted = MixedFamilies(dag, result.schema)
     read = partial(sums_from_arrays, wanted=wanted)
     answers, refused = _ask_about(dag, sites, result, run, CONDITIONAL, CONDITIONALS, read)
     sources = ParameterSources(
@@ -179,16 +154,15 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
         spreads=spreads_of_sums(wanted, answers),
     )
 
-    def fit() -> tuple[Network, Shifts]:
+    def fit() -> Fitted:
         fitted = mixed_parameters(wanted, answers, run.parameter_ess)
-        return fitted.network, fitted.shifts
+        return fitted.network, replace(sources, shifts=fitted.shifts)
 
     return _fit_if_answered(sources, fit)
 
 
 def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
-    if columns_differ(result):
-        return FittedParameters(None, ParameterSources(failure=UNEQUAL))
+    _require_same_columns(result)
     dag = result.consensus.dag
     read = partial(moments_from_arrays, dag=dag, schema=result.schema)
     moments, refused = _ask_about(dag, sites, result, run, MOMENTS, FORM, read)
@@ -197,7 +171,19 @@ def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> Fitted
         tuple(sorted(refused.items())),
         spreads=spreads_of_moments(dag, moments),
     )
-    return _fit_if_answered(sources, lambda: gaussian_parameters(dag, moments))
+
+    def fit() -> Fitted:
+        network, shifts = gaussian_parameters(dag, moments)
+        return network, replace(sources, shifts=shifts)
+
+    return _fit_if_answered(sources, fit)
+
+
+def _require_same_columns(result: FederationResult) -> None:
+    if columns_differ(result):
+        raise DataError(
+            "moments of numbers are not put together yet where sites have different columns"
+        )
 
 
 def _ask_about(
