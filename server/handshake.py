@@ -115,7 +115,8 @@ def shake_hands(
     taking_part = {node: name for node, name in clients.items() if name not in refused}
     own = {client: schemas[client] for client in taking_part.values()}
     alone = own_states(own)
-    _warn_of(alone)
+    for client, columns in alone.items():
+        LOG.warning("%s: %s", client, remark(columns))
     state = ServerState(
         agreement.schema,
         len(asked),
@@ -128,9 +129,9 @@ def shake_hands(
         lone, divided = state.lone_states, state.divided
         state = replace(before, refused=everything, lone_states=lone, divided=divided)
     require_quorum(len(taking_part), state.n_clients, run.consensus, state.refused)
-    columns = {client: schema.names for client, schema in own.items()}
+    names = {client: schema.names for client, schema in own.items()}
     sites = Sites(grid, taking_part, run.reply_seconds)
-    return Handshake(sites, state, _remarks(alone, taking_part, agreed), columns)
+    return Handshake(sites, state, _remarks(alone, taking_part, agreed), names)
 
 
 def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
@@ -207,12 +208,6 @@ def _require_contracts(refused: Mapping[str, str]) -> None:
             f"{count_of(len(others), 'client')} {have}: {list_some(others, SHOWN)}; their own logs "
             "say how they differ (--set on-mismatch=leave-out goes on without)"
         )
-
-
-def _warn_of(alone: LoneStates) -> None:
-    """Say which states one site alone has: a spelling of its own, or a site that adds states."""
-    for client, columns in alone.items():
-        LOG.warning("%s: %s", client, remark(columns))
 
 
 def _warn_of_left_out(run: ServerRun, schemas: Mapping[str, Schema]) -> None:

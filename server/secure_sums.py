@@ -158,9 +158,8 @@ def secure_federation(
     began = time.process_time()
     name = name or secrets.token_hex(16)
     members = _members(cohort, shaken, name)
-    terms = terms_of(
-        name, schema, run, list(members.values()), _by_member(members, cohort, answered)
-    )
+    by_member = {each: answered[cohort.clients[k]] for k, each in members.items() if answered}
+    terms = terms_of(name, schema, run, list(members.values()), by_member)
     found = _drive(search_of(schema, terms, run), cohort, terms)
     result = result_of(found, schema, terms, shaken.state.refused, settings, cohort.cost)
     fitted, lacking = None, None
@@ -259,15 +258,6 @@ def _warn_of_silent(
             least,
             list_some(sorted(fewer), 8, quoted=False),
         )
-
-
-def _by_member(
-    members: Mapping[int, Member], cohort: Cohort, answered: Mapping[str, tuple[int, ...]]
-) -> dict[Member, tuple[int, ...]]:
-    """Member -> the columns that it answers for, where they differ."""
-    if not answered:
-        return {}
-    return {member: answered[cohort.clients[node]] for node, member in members.items()}
 
 
 def _members(cohort: Cohort, shaken: Handshake, run: str) -> dict[int, Member]:

@@ -16,7 +16,6 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
-from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
 from fedbn.data.schema import suits
 from fedbn.data.tables import read_schema
@@ -43,7 +42,7 @@ from server.courier import with_couriers
 from server.cut_points import find_cuts
 from server.groups import find_groups
 from server.handshake import Handshake, shake_hands, wait_for_nodes
-from server.parameters import fit_parameters
+from server.parameters import FittedParameters, fit_parameters
 from server.replies import LOG, Sites
 from server.rounds import another_round, run_rounds
 from server.secure_sums import grouped_federation, secure_federation
@@ -59,15 +58,24 @@ app = ServerApp()
 
 @dataclass(frozen=True)
 class Federated:
-    """A result, the CPU seconds that its fusions took, the consensus with parameters, if the run
-    wanted them and sites gave them, whose rows they are of (None where nobody was asked), and the
-    groups of the sites, if the run wanted them. Of groups under secure sums the result has all."""
+    """A result, the CPU seconds that its fusions took, the consensus with parameters and whose rows
+    they are of (None where nobody was asked), and the groups of the sites, if the run wanted them.
+    Of groups under secure sums the result has all."""
 
     result: FederationResult | SecureResult | GroupedSums
     seconds: float
-    network: Network | None = None
-    sources: ParameterSources | None = None
+    fitted: FittedParameters | None = None
     grouping: Grouping | None = None
+
+    @property
+    def network(self) -> Network | None:
+        """The consensus with parameters, if sites gave them."""
+        return None if self.fitted is None else self.fitted.network
+
+    @property
+    def sources(self) -> ParameterSources | None:
+        """Whose rows they are of."""
+        return None if self.fitted is None else self.fitted.sources
 
 
 @app.main()
@@ -148,21 +156,14 @@ def federate(
         if run.consensus.groups_file is not None:
             return Federated(*grouped_federation(shaken, run, name))
         summed, fitted, seconds = secure_federation(shaken, run, name)
-        told = (fitted.network, fitted.sources) if fitted is not None else (None, None)
-        return Federated(summed, seconds, *told)
+        return Federated(summed, seconds, fitted)
     with hold(run.output):
         before = resume(run)
-        if before is None or is_unfinished(before, run):
+        asks = run.consensus.choose != "smhd" or run.rounds.parameters == "federated"
+        if before is None or asks or another_round(before, run):
             return further_rounds(grid, run, before, progress)
     assert before.result is not None
     return Federated(before.result, 0.0, grouping=find_groups(Sites(grid, {}, None), before, run))
-
-
-def is_unfinished(state: ServerState, run: ServerRun) -> bool:
-    """Whether another round is due, or the choice by counts, or parameters."""
-    counted = run.consensus.choose != "smhd"
-    wanted = run.rounds.parameters == "federated"
-    return another_round(state, run) or counted or wanted
 
 
 def further_rounds(
@@ -185,9 +186,8 @@ def further_rounds(
     fitted = None
     if run.rounds.parameters == "federated":
         fitted = fit_parameters(sites, state.result, run)
-    network, sources = (None, None) if fitted is None else (fitted.network, fitted.sources)
     grouping = find_groups(sites, state, run, fitted)
-    return Federated(state.result, seconds, network, sources, grouping)
+    return Federated(state.result, seconds, fitted, grouping)
 
 
 def require_choosable(run: ServerRun) -> None:
@@ -216,27 +216,13 @@ def require_choosable(run: ServerRun) -> None:
         )
 
 
-def common_cuts(
-    grid: Grid, nodes: tuple[int, ...], run: ServerRun, agreed: Schema | None
-) -> dict[str, Cuts]:
-    """The cut points of the settings, and those of the agreed schema or those to be found."""
-    given = run.tables.preparation().cuts
-    if agreed is not None:
-        return {**given, **agreed.cuts}
-    return {**given, **find_cuts(grid, nodes, run)}
-
-
 def handshake(grid: Grid, run: ServerRun, before: ServerState | None) -> Handshake:
     """Who takes part, and the agreed schema; a grid that watches hears the names."""
     nodes, agreed = connected_nodes(grid, run), agreed_schema(run)
-    shaken = shake_hands(
-        grid,
-        nodes,
-        run,
-        agreed=agreed,
-        cuts=common_cuts(grid, nodes, run, agreed if before is None else before.schema),
-        before=before,
-    )
+    known = agreed if before is None else before.schema
+    found = find_cuts(grid, nodes, run) if known is None else known.cuts
+    cuts = {**run.tables.preparation().cuts, **found}
+    shaken = shake_hands(grid, nodes, run, agreed=agreed, cuts=cuts, before=before)
     if isinstance(grid, WatchedGrid):
         grid.names = shaken.sites.clients
     return shaken

@@ -102,12 +102,15 @@ def _worth(choice: CountedChoice) -> dict[str, Any]:
 
 def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
     """Ready for JSON; exact."""
+    counts = {}
+    if choice.counts is not None:
+        counts = {key: getattr(choice.counts, key).tolist() for key in ("places", "counts")}
     return {name: getattr(choice, name) for name in _PLAIN} | {
         "edges": np.argwhere(choice.dag.adjacency).tolist(),
         "mechanisms": [asdict(each) for each in choice.mechanisms],
-        "left_out": _families_to_list(choice.left_out),
-        "unscored": _families_to_list(choice.unscored),
-        **_counts_to_dict(choice.counts),
+        "left_out": [[node, list(parents)] for node, parents in choice.left_out],
+        "unscored": [[node, list(parents)] for node, parents in choice.unscored],
+        **counts,
         **({} if choice.moves is None else _worth(choice)),
         "sites": list(choice.sites),
         "rows": dict(choice.rows),
@@ -115,18 +118,8 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
     }
 
 
-def _families_to_list(families: Iterable[Family]) -> list[Any]:
-    return [[node, list(parents)] for node, parents in families]
-
-
 def _families_from_list(content: Iterable[Any]) -> tuple[Family, ...]:
     return tuple(Family(node, tuple(parents)) for node, parents in content)
-
-
-def _counts_to_dict(counts: FamilyCounts | None) -> dict[str, Any]:
-    if counts is None:
-        return {}
-    return {"places": counts.places.tolist(), "counts": counts.counts.tolist()}
 
 
 def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoice:

@@ -231,13 +231,9 @@ def _json_bytes(content: Mapping[str, Any]) -> bytes:
 
 
 def _head(size: int, certificate: str, signature: bytes) -> bytes:
-    head = {"bytes": size, "certificate": certificate, "signature": _text(signature)}
-    return _json_bytes(head)
+    text = b64encode(signature).decode("ascii")
+    return _json_bytes({"bytes": size, "certificate": certificate, "signature": text})
 
 
 def _signed_bytes(kind: str, certificate: str, body: bytes) -> bytes:
     return f"{FORMAT} {kind}\n{certificate}\n".encode() + body
-
-
-def _text(data: bytes) -> str:
-    return b64encode(data).decode("ascii")

@@ -9,6 +9,7 @@ that its SuperNode would have; the server has the public half.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_address
@@ -97,21 +98,13 @@ class Authority:
 
 def server_signer(folder: Path) -> Signer:
     """The server's key and certificate; raises ConfigError unless they are in the folder."""
-    path = folder / "server.key"
-    try:
-        key: Any = load_pem_private_key(_read(path), None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        key = None
-    return Signer(_private(key, path), _read(folder / "server.pem").decode("utf-8", "replace"))
+    key = _private_key(load_pem_private_key, folder / "server.key")
+    return Signer(key, _read(folder / "server.pem").decode("utf-8", "replace"))
 
 
 def site_signer(path: Path) -> Signer:
     """A site's NAME.key; raises ConfigError unless it is an EC key without a password."""
-    try:
-        key: Any = load_ssh_private_key(_read(path), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        key = None
-    return Signer(_private(key, path))
+    return Signer(_private_key(load_ssh_private_key, path))
 
 
 def public_line(path: Path) -> str:
@@ -150,7 +143,11 @@ def is_signed(key: PublicKey, signature: bytes, data: bytes) -> bool:
     return True
 
 
-def _private(key: object, path: Path) -> EllipticCurvePrivateKey:
+def _private_key(load: Callable[[bytes, None], Any], path: Path) -> EllipticCurvePrivateKey:
+    try:
+        key = load(_read(path), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
     if not isinstance(key, EllipticCurvePrivateKey):
         raise ConfigError(f"{path} must be an EC private key without a password")
     return key

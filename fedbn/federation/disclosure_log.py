@@ -29,6 +29,7 @@ from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.federation.disclosure import Content, Disclosure
 from fedbn.locked_file import last_byte, open_locked
 from fedbn.whole_file import replace_file
+from fedbn.wording import reason_of
 
 __all__ = [
     "Log",
@@ -113,7 +114,7 @@ def read_log(path: str | Path) -> Log:
     try:
         lines = _lines(read_bounded(path))
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise ResultsError(f"cannot read the disclosure log {path}: {reason_of(error)}") from None
     found = list(_entries(lines))
     if lines and all(entry is None for _, entry in found):
         raise ResultsError(f"{path} is no disclosure log: line 1 is {lines[0][:40]!r}")
@@ -184,10 +185,6 @@ def _sha256(line: bytes) -> str:
 
 def _warn(words: str) -> None:
     warnings.warn(words, FedbnWarning, stacklevel=3)
-
-
-def _unreadable(path: str | Path, error: OSError) -> ResultsError:
-    return ResultsError(f"cannot read the disclosure log {path}: {error.strerror or error}")
 
 
 def _unwritable(path: str | Path, reason: str) -> ResultsError:

@@ -65,7 +65,7 @@ def with_plugin_settings(said: Said, known: Collection[str]) -> Said:
             kept.append((key, kind_of, value))
             continue
         kind, name = found
-        used = flat.get(kind.key, _default(kind))
+        used = flat.get(kind.key, getattr(kind.base(), kind.key))
         if used != name:
             raise ConfigError(f"{key} is for the {kind.registry.kind} {name!r}, not for {used!r}")
         carried.setdefault(kind.carrier, []).extend(own_texts({key[len(name) + 1 :]: value}))
@@ -106,7 +106,3 @@ def _plugin_of(key: str) -> tuple[_Kind, str] | None:
             if key.startswith(f"{name}-") and not kind.registry.is_own(name):
                 return kind, name
     return None
-
-
-def _default(kind: _Kind) -> Any:
-    return getattr(kind.base(), kind.key)

@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset, Schema
@@ -19,7 +18,6 @@ from fedbn.data.identifiers import IdentifierRule, identifying_columns
 from fedbn.data.schema import KINDS
 from fedbn.errors import PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
-from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
 from fedbn.privacy.small_counts import COMPARED_CELLS, RULES, CountRule, round_counts
@@ -357,7 +355,7 @@ class SitePolicy(Settings):
             raise refusal(
                 "max-dags", f"{count_of(len(allowed.dags), 'structure')}, limit {self.max_dags}"
             )
-        largest = max(_in_degree(dag) for dag in allowed.dags)
+        largest = max(int(dag.adjacency.sum(axis=0).max(initial=0)) for dag in allowed.dags)
         if self.max_in_degree is not None and largest > self.max_in_degree:
             raise refusal(
                 "max-in-degree", f"{count_of(largest, 'parent')}, limit {self.max_in_degree}"
@@ -395,8 +393,3 @@ def refusal(reason: str, details: str) -> PolicyError:
     """The error of a refusal: its `args` are the word that may leave, and what may not."""
     assert reason in REASONS
     return PolicyError(reason, details)
-
-
-def _in_degree(dag: DAG) -> int:
-    degrees: Any = dag.adjacency.sum(axis=0)
-    return int(degrees.max(initial=0))

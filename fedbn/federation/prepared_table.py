@@ -21,7 +21,6 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset
 from fedbn.data.preparation import Prepared
-from fedbn.data.schema import Schema
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError, DataError
 from fedbn.federation.contract import Contract, decisions_of, kind_of
@@ -71,8 +70,12 @@ def prepare(table: str | Path, site: SiteFile, number: int = 1) -> PreparedTable
     if site.schema is not None and not site.columns:
         decided = replace(site, columns=tuple(own.get(name, name) for name in site.schema.names))
     cuts = None if site.schema is None else site.schema.cuts
-    settings = TableSettings(numbers=() if site.schema is None else _numbers_in(site.schema))
-    found: Prepared = site_table(table, kind_of(site), settings, decided, cuts)
+    numbers: tuple[str, ...] = ()  # of a mixed schema; of numbers alone, every column is one anyway
+    if site.schema is not None and site.schema.kind == "mixed":
+        numbers = site.schema.numbers
+    found: Prepared = site_table(
+        table, kind_of(site), TableSettings(numbers=numbers), decided, cuts
+    )
     if site.schema is None:
         site.policy.require_no_identifiers(found.dataset, named=True)
         dataset = found.dataset
@@ -87,11 +90,6 @@ def prepare(table: str | Path, site: SiteFile, number: int = 1) -> PreparedTable
         number=number,
     )
     return PreparedTable(contract, dataset)
-
-
-def _numbers_in(schema: Schema) -> tuple[str, ...]:
-    """The numbers of a mixed schema; of numbers alone, every column is one anyway."""
-    return schema.numbers if schema.kind == "mixed" else ()
 
 
 def renew(table: str | Path, site: SiteFile, *, confirmed: bool = False) -> Contract:

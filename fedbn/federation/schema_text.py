@@ -33,8 +33,10 @@ def schema_from_text(text: object, schema_hash: object, *, limits: Limits | None
     schema = _schema(text, (limits or Limits()).max_bytes)
     if schema.hash != schema_hash:
         raise MessageError("the schema does not have the hash that came with it")
-    if limits is not None:
-        _require_few_states(schema, limits.max_states)
+    most = max(len(variable.states or ()) for variable in schema.variables)
+    if limits is not None and most > limits.max_states:
+        words = f"a column must have at most {count_of(limits.max_states, 'state')}, not {most}"
+        raise MessageError(words)
     return schema
 
 
@@ -69,12 +71,3 @@ def _require_short(content: object, max_bytes: int) -> None:
                     f"column {name!r:.60}: a state must have at most {MAX_NAME} characters, not "
                     f"{len(state)}"
                 )
-
-
-def _require_few_states(schema: Schema, max_states: int) -> None:
-    for variable in schema.variables:
-        if len(variable.states or ()) > max_states:
-            raise MessageError(
-                f"a column must have at most {count_of(max_states, 'state')}, not "
-                f"{len(variable.states or ())}"
-            )
