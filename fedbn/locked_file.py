@@ -39,14 +39,15 @@ def lock(file: int, *, wait: bool = True) -> None:
 
 
 @contextmanager
-def open_locked(path: str | Path, *, private: bool = True) -> Iterator[int]:
+def open_locked(path: str | Path, *, private: bool = True, wait: bool = True) -> Iterator[int]:
     """A file open for appending, locked until the end; a new one is its owner's alone to read.
 
-    So is one that is there, if `private`; else its owner may have let others read it.
+    So is one that is there, if `private`; else its owner may have let others read it. Raises
+    OSError; BlockingIOError, as `lock` does.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        lock(file)
+        lock(file, wait=wait)
         if private and stat.S_ISREG(os.fstat(file).st_mode):
             os.chmod(path, 0o600)
         yield file

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -43,7 +42,7 @@ from fedbn.federation.courier_run import (
     read_run,
 )
 from fedbn.federation.runs import ServerRun
-from fedbn.locked_file import lock
+from fedbn.locked_file import open_locked
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
 from server.courier_records import flower_records, plain_records
@@ -260,16 +259,12 @@ def open_folder(path: Path) -> Iterator[CourierFolder]:
     there; ResultsError, MessageError: as `read_run`.
     """
     read_run(path, fedbn.__version__)  # before a file is made in what is no such folder
-    try:
-        handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise ResultsError(f"cannot write in {path}: {reason_of(error)}") from None
-    try:
+    with ExitStack() as stack:
         try:
-            lock(handle, wait=False)
+            stack.enter_context(open_locked(path / "lock", wait=False))
         except BlockingIOError:
             raise ConfigError(f"another process goes on with {path} just now") from None
+        except OSError as error:
+            raise ResultsError(f"cannot write in {path}: {reason_of(error)}") from None
         run = read_run(path, fedbn.__version__)
         yield CourierFolder(path, run, server_signer(Path(run.keys)))
-    finally:
-        os.close(handle)

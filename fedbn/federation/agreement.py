@@ -69,8 +69,7 @@ class Mismatch:
 
     def __bool__(self) -> bool:
         """Whether there is any difference."""
-        parts = self.missing, self.unknown, self.kind, self.states, self.cuts, self.numbers
-        return any(map(bool, parts))
+        return self != Mismatch()
 
     def words(self) -> str:
         """The report, for people.
@@ -203,7 +202,13 @@ def _negotiate_columns(
         if whole:
             mismatches[site] = whole
     matching = {site: schema for site, schema in schemas.items() if site not in mismatches}
-    _require_sites(names if agreed else None, matching, min_sites)
+    having = Counter(name for schema in matching.values() for name in schema.names)
+    rare = sorted(name for name in (names if agreed else having) if having[name] < min_sites)
+    if rare:
+        raise SchemaError(
+            f"at least {count_of(min_sites, 'site')} must have every column (min-sites), but fewer "
+            f"have {list_some(rare, 5)}: leave these out (--leave-out), or lower min-sites"
+        )
     if agreed is not None:
         return Agreement(agreed, mismatches)
     if not matching:
@@ -238,17 +243,6 @@ def _negotiate_column(
         for site, each in found.mismatches.items()
     }
     return Agreement(found.schema, differing)
-
-
-def _require_sites(names: list[str] | None, matching: Mapping[str, Schema], min_sites: int) -> None:
-    """Raise SchemaError, naming them, for columns that too few sites have."""
-    having = Counter(name for schema in matching.values() for name in schema.names)
-    rare = sorted(name for name in names or having if having[name] < min_sites)
-    if rare:
-        raise SchemaError(
-            f"at least {count_of(min_sites, 'site')} must have every column (min-sites), but fewer "
-            f"have {list_some(rare, 5)}: leave these out (--leave-out), or lower min-sites"
-        )
 
 
 def own_part(schema: Schema, names: Sequence[str]) -> Schema:

@@ -248,14 +248,12 @@ def _mcbnc(call: FusionCall) -> Made:
 
 def _baseline(baseline: Baseline, call: FusionCall) -> Made:
     rng = np.random.default_rng(0) if call.rng is None else call.rng
-    most = call.settings.max_treewidth
+    most, more = call.settings.max_treewidth, dict[str, Any]()
     if most is not None and baseline in (genetic_inputs, genetic_union):
-        bounded = cast(Callable[..., DAG], baseline)
-        return bounded(call.dags, call.weights, rng, max_treewidth=max(1, most))
-    if call.variables == "union":
-        over_union = cast(Callable[..., DAG], baseline)
-        return over_union(call.dags, call.weights, rng, variables="union")
-    return baseline(call.dags, call.weights, rng)
+        more = {"max_treewidth": max(1, most)}
+    elif call.variables == "union":
+        more = {"variables": "union"}
+    return cast(Callable[..., DAG], baseline)(call.dags, call.weights, rng, **more)
 
 
 FUSIONS: Registry[Fusion] = Registry("fusion", "fedbn.fusions", fusion_of)

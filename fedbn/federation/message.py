@@ -220,14 +220,15 @@ def from_arrays(
     form = FORMS[found.marks["form"]]
     edges, indptr, weights = found["edges"], found["indptr"], found["weights"]
     _check_sizes(indptr, weights.size, schema.n, limits)
-    _check_order(edges, indptr, schema.n)
-    if form == "dag":
-        _check_graphs(edges, indptr, schema.n, limits)
-        _check_acyclic(edges, indptr, schema.n)
+    place = (_dag_of_edge(indptr) * schema.n + edges[:, 0]) * schema.n + edges[:, 1]
+    if (np.diff(place) <= 0).any():
+        raise MessageError("the edges of a DAG must be sorted and distinct")
     matrices = (
         matrix_of_pairs(edges[start:end], schema.n) for start, end in pairwise(indptr.tolist())
     )
     if form == "dag":
+        _check_graphs(edges, indptr, schema.n, limits)
+        _check_acyclic(edges, indptr, schema.n)
         dags = tuple(DAG(schema.names, matrix) for matrix in matrices)
     else:
         dags = tuple(_member(PDAG(schema.names, matrix), limits) for matrix in matrices)
@@ -261,29 +262,22 @@ def _check_sizes(indptr: npt.NDArray[np.int64], dags: int, n: int, limits: Limit
             f"{count_of(dags, 'DAG')} of {count_of(n, 'variable')} must fit in "
             f"{limits.max_bytes} bytes"
         )
+    _require_few_edges(indptr, limits, times=2)  # a class may have each of its edges twice
+
+
+def _require_few_edges(indptr: npt.NDArray[np.int64], limits: Limits, *, times: int = 1) -> None:
     largest = int(np.diff(indptr).max())
-    if largest > 2 * limits.max_edges:  # a class may have each of its edges twice
+    if largest > times * limits.max_edges:
         raise GraphTooLargeError(
             f"a DAG must have at most {count_of(limits.max_edges, 'edge')}, not {largest}"
         )
-
-
-def _check_order(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
-    """Order and repetitions."""
-    place = (_dag_of_edge(indptr) * n + edges[:, 0]) * n + edges[:, 1]
-    if (np.diff(place) <= 0).any():
-        raise MessageError("the edges of a DAG must be sorted and distinct")
 
 
 def _check_graphs(
     edges: npt.NDArray[Any], indptr: npt.NDArray[np.int64], n: int, limits: Limits
 ) -> None:
     """Number of edges and in-degrees of DAGs."""
-    largest = int(np.diff(indptr).max())
-    if largest > limits.max_edges:
-        raise GraphTooLargeError(
-            f"a DAG must have at most {count_of(limits.max_edges, 'edge')}, not {largest}"
-        )
+    _require_few_edges(indptr, limits)
     dag = _dag_of_edge(indptr)
     in_degrees = np.bincount(dag * n + edges[:, 1], minlength=1)
     if int(in_degrees.max()) > limits.max_in_degree:
