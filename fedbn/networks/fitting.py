@@ -1,9 +1,8 @@
 """Parameters of a given DAG, estimated from data.
 
 Categorical: the posterior mean of every conditional probability under the prior of the BDeu score
-(Heckerman, Geiger and Chickering 1995), (N_ijk + ess / (r_i q_i)) / (N_ij + ess / q_i). Gaussian:
-the linear regression of every variable on its parents by least squares, with the maximum-likelihood
-standard deviation (denominator N).
+(Heckerman, Geiger and Chickering 1995), (N_ijk + ess / (r_i q_i)) / (N_ij + ess / q_i). For numbers
+see `fedbn.networks.moments`.
 """
 
 from __future__ import annotations
@@ -23,12 +22,9 @@ from fedbn.networks.family_counts import (
     count_families,
     families_of,
 )
-from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork, table_shape
-from fedbn.wording import count_of
 
 __all__ = [
-    "fit_linear_gaussian",
     "fit_parameters",
     "parameters_of",
     "parameters_of_sites",
@@ -172,41 +168,6 @@ def _tables_of_sites(
         else:
             lacking.append(family)
     return schema, cpts, tuple(lacking)
-
-
-def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:
-    """The linear-Gaussian network on `dag` by least squares.
-
-    Parameters
-    ----------
-    dag : over the data's variables, in any order.
-    dataset : Gaussian.
-
-    Raises
-    ------
-    DataError : the data are categorical, or leave no noise at a variable: it is constant, or its
-        parents determine it, or there are no more rows than parents.
-    StructureError : the variables differ.
-    """
-    values = dataset.values
-    dag = dag.reorder(dataset.names)
-    mean = values.mean(axis=0)
-    centred = values - mean
-    coefficients = np.zeros((dag.n, dag.n))
-    deviations = np.zeros(dag.n)
-    for node in range(dag.n):
-        parents = list(dag.parents(node))
-        weights, *_ = np.linalg.lstsq(centred[:, parents], centred[:, node], rcond=None)
-        residual = centred[:, node] - centred[:, parents] @ weights
-        deviations[node] = np.sqrt(np.mean(residual**2))
-        # Least squares leaves rounding where exact arithmetic would leave 0.
-        if deviations[node] <= 1e-12 * max(1e-300, np.abs(values[:, node]).max()):
-            raise DataError(
-                f"column {dag.names[node]!r} has no noise: it is constant, or its "
-                f"parents ({len(parents)}) determine it in {count_of(dataset.n_rows, 'row')}"
-            )
-        coefficients[parents, node] = weights
-    return LinearGaussianNetwork(dag, coefficients, mean - mean @ coefficients, deviations)
 
 
 def smoothed_table(counts: NDArray[np.int64], ess: float) -> NDArray[np.float64]:

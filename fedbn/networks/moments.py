@@ -95,7 +95,8 @@ def pooled_moments(sites: Mapping[str, Moments], pairs: tuple[tuple[int, int], .
 
 
 def linear_gaussian_of(dag: DAG, moments: Moments) -> LinearGaussianNetwork:
-    """The linear-Gaussian network on `dag`, as `fit_linear_gaussian` on the rows themselves.
+    """The linear-Gaussian network on `dag`: the linear regression of every variable on its parents
+    by least squares, with the maximum-likelihood standard deviation (denominator N).
 
     Parameters
     ----------

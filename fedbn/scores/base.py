@@ -48,8 +48,7 @@ class LocalScore(Protocol):
 class TabulatedScore:
     """A score that the compiled searches read.
 
-    It is made by `make_score` or by one function per score (`bdeu`, `bic`, `aic`,
-    `gaussian_bic`, `bge`). What it counts it keeps. Threads that ask one score take turns.
+    It is made by `make_score`. What it counts it keeps. Threads that ask one score take turns.
 
     Parameters
     ----------

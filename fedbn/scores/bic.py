@@ -21,23 +21,14 @@ from fedbn.scores.counts import (
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
 
-__all__ = ["aic", "aic_ladder", "bic", "bic_ladder", "criterion"]
-
-
-def bic(dataset: Dataset, row_weight: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
-    """BIC of categorical data; raises DataError for Gaussian data."""
-    return bic_ladder(dataset, (row_weight,), memory_mb)[0]
-
-
-def aic(dataset: Dataset, row_weight: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
-    """AIC of categorical data; raises DataError for Gaussian data."""
-    return aic_ladder(dataset, (row_weight,), memory_mb)[0]
+__all__ = ["aic_ladder", "bic_ladder", "criterion"]
 
 
 def bic_ladder(
     dataset: Dataset, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
 ) -> tuple[TabulatedScore, ...]:
-    """`bic` for each row weight; what one of them counts the others know."""
+    """BIC of categorical data for each row weight; what one of them counts the others know. Raises
+    DataError for other data."""
     from fedbn._core.scores import logarithm
 
     for row_weight in row_weights:
@@ -49,7 +40,7 @@ def bic_ladder(
 def aic_ladder(
     dataset: Dataset, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
 ) -> tuple[TabulatedScore, ...]:
-    """`aic` for each row weight; what one of them counts the others know."""
+    """AIC, as `bic_ladder`."""
     return criterion(dataset, "aic", [1.0] * len(row_weights), row_weights, memory_mb)
 
 

@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
 
 __all__ = [
-    "bge",
     "bge_ladder",
-    "gaussian_aic",
-    "gaussian_bic",
     "gaussian_from_covariance",
     "gaussian_ladder",
     "require_regular",
@@ -53,20 +50,11 @@ MIN_PIVOT = 1e-10  # of a column's variance: what the others must leave of it
 ABSOLUTE_VARIANCE = 1e-300
 
 
-def gaussian_bic(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
-    """Gaussian BIC; raises DataError for categorical data."""
-    return gaussian_ladder(dataset, "bic", (row_weight,))[0]
-
-
-def gaussian_aic(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
-    """Gaussian AIC; raises DataError for categorical data."""
-    return gaussian_ladder(dataset, "aic", (row_weight,))[0]
-
-
 def gaussian_ladder(
     dataset: Dataset, criterion: Literal["bic", "aic"], row_weights: Sequence[float]
 ) -> tuple[TabulatedScore, ...]:
-    """Gaussian BIC or AIC for each row weight; the rows are read once."""
+    """Gaussian BIC or AIC for each row weight; the rows are read once. Raises DataError for other
+    data."""
     require_kind(dataset, "gaussian", f"gaussian-{criterion}")
     if dataset.n > WIDEST_MATRIX:
         columns = np.ascontiguousarray(centred_columns(dataset.values).T)
@@ -157,13 +145,9 @@ def _by_size(
     return constant, np.full(n + 1, 0.5 * counted), penalty
 
 
-def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
-    """BGe with α_μ = 1 and α_w = n + 2; raises DataError for categorical data."""
-    return bge_ladder(dataset, (row_weight,))[0]
-
-
 def bge_ladder(dataset: Dataset, row_weights: Sequence[float]) -> tuple[TabulatedScore, ...]:
-    """`bge` for each row weight; the rows are read once."""
+    """BGe with α_μ = 1 and α_w = n + 2 for each row weight; the rows are read once. Raises
+    DataError for other data."""
     require_kind(dataset, "gaussian", "bge")
     scatter = scatter_of(dataset.values)
     return tuple(_bge(dataset, scatter, row_weight) for row_weight in row_weights)

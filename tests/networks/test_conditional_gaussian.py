@@ -27,7 +27,6 @@ from fedbn.networks.conditional_sums import (
     conditional_sums,
     regressions_of_sites,
 )
-from fedbn.networks.fitting import fit_linear_gaussian
 from fedbn.networks.formats import write_network_file
 from fedbn.networks.json_file import network_from_json, network_to_json
 from fedbn.networks.likelihood import log_likelihood
@@ -39,6 +38,7 @@ from tests.naive_conditional import (
     random_conditional,
 )
 from tests.naive_knowledge import keeps
+from tests.naive_regression import fit_linear_gaussian
 
 ABCD = Schema((Variable("a", ("0", "1", "2")), Variable("b", ("0", "1")), Variable("x"),
                Variable("y")))  # fmt: skip

@@ -14,7 +14,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import count_families, families_of
-from fedbn.networks.fitting import fit_linear_gaussian, fit_parameters, parameters_of_sites
+from fedbn.networks.fitting import fit_parameters, parameters_of_sites
+from fedbn.networks.moments import family_pairs, linear_gaussian_of, moments_of
 from fedbn.networks.random import random_bayesian_network, random_linear_gaussian_network
 
 
@@ -92,7 +93,8 @@ def test_order_of_the_dag_does_not_matter():
 def test_gaussian_regression_recovers_the_network():
     rng = np.random.default_rng(2)
     truth = random_linear_gaussian_network(random_dag("abcdef", edges=9, rng=rng), rng=rng)
-    fitted = fit_linear_gaussian(truth.dag, truth.sample(200_000, rng))
+    moments = moments_of(truth.sample(200_000, rng), family_pairs(truth.dag))
+    fitted = linear_gaussian_of(truth.dag, moments)
     assert fitted.dag == truth.dag
     assert np.allclose(fitted.coefficients, truth.coefficients, atol=0.03)
     assert np.allclose(fitted.intercepts, 0, atol=0.03)
@@ -101,9 +103,9 @@ def test_gaussian_regression_recovers_the_network():
 
 def test_intercepts():
     values = np.array([[0.0, 5.0], [1.0, 7.1], [2.0, 8.9]])
-    fitted = fit_linear_gaussian(
-        DAG.from_edges("ab", [("a", "b")]), Dataset(Schema.gaussian("ab"), values)
-    )
+    dag = DAG.from_edges("ab", [("a", "b")])
+    table = Dataset(Schema.gaussian("ab"), values)
+    fitted = linear_gaussian_of(dag, moments_of(table, family_pairs(dag)))
     slope, intercept = np.polyfit(values[:, 0], values[:, 1], 1)
     assert fitted.coefficients[0, 1] == pytest.approx(slope)
     assert fitted.intercepts.tolist() == pytest.approx([1.0, intercept])
@@ -117,10 +119,11 @@ def test_bad_requests_are_refused():
     with pytest.raises(StructureError, match="'c'"):
         fit_parameters(DAG.empty("abc"), data)
     with pytest.raises(DataError, match="codes, not values"):
-        fit_linear_gaussian(dag, data)
+        moments_of(data, ())
     numbers = Dataset(Schema.gaussian("ab"), np.array([[0.5, 1.5], [1.5, 3.5], [2.5, 5.5]]))
+    fit = DAG.from_edges("ab", [("a", "b")])
     with pytest.raises(DataError, match="'b' has no noise"):
-        fit_linear_gaussian(DAG.from_edges("ab", [("a", "b")]), numbers)
+        linear_gaussian_of(fit, moments_of(numbers, family_pairs(fit)))
     with pytest.raises(DataError, match="values, not codes"):
         fit_parameters(dag, numbers)
 

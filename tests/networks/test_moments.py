@@ -9,7 +9,6 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
-from fedbn.networks.fitting import fit_linear_gaussian
 from fedbn.networks.moments import (
     Moments,
     family_pairs,
@@ -18,6 +17,7 @@ from fedbn.networks.moments import (
     pooled_moments,
 )
 from fedbn.networks.random import node_names, random_linear_gaussian_network
+from tests.naive_regression import fit_linear_gaussian
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -10,7 +10,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
-from fedbn.networks.fitting import fit_linear_gaussian, fit_parameters
+from fedbn.networks.fitting import fit_parameters
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.parameter_sources import ParameterSources, held_back_in
@@ -19,6 +19,7 @@ from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs
 from simulations.sites.tables import simulation
 from tests.clients.deployed import prepared_nodes
+from tests.naive_regression import fit_linear_gaussian
 
 WANTED = {"parameters": "federated", "rows": 150, "seed": 3}
 
