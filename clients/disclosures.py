@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, Context, Message
+from flwr.app import ArrayRecord, Context, Message
 
 from clients.read_requests import (
     CUT_SUMS,
@@ -56,6 +56,9 @@ def entry(
 ) -> Disclosure:
     """What the log says about a reply that has passed the firewall, or about an error notice."""
     settings = json.dumps(dict(context.run_config), sort_keys=True)
+    content: Any = {} if reply.has_error() else reply.content
+    weights = content["structures"]["weights"].numpy().tolist() if "structures" in content else ()
+    told = content.get("schema")
     return Disclosure.of(
         _content(reply),
         run=str(context.run_id),
@@ -66,26 +69,9 @@ def entry(
         settings=hashlib.sha256(settings.encode("utf-8")).hexdigest(),
         learner=str(context.run_config.get("learner", "")),
         bundle=os.environ.get(BUNDLE, ""),
-        weights=_weights(reply),
-        states=_states(reply),
+        weights=tuple(weights),
+        states={} if told is None else schema_from_text(told["text"], told["hash"]).to_dict(),
     )
-
-
-def _weights(reply: Message) -> tuple[float, ...]:
-    """The weights of the structures that leave."""
-    structures = None if reply.has_error() else reply.content.get("structures")
-    if not isinstance(structures, ArrayRecord):
-        return ()
-    found: list[float] = structures["weights"].numpy().tolist()
-    return tuple(found)
-
-
-def _states(reply: Message) -> Mapping[str, Any]:
-    """The columns and states that leave."""
-    record = None if reply.has_error() else reply.content.get("schema")
-    if not isinstance(record, ConfigRecord):
-        return {}
-    return schema_from_text(record["text"], record["hash"]).to_dict()
 
 
 def conditional_words(record: ArrayRecord) -> str:

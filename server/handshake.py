@@ -17,7 +17,6 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import QuorumError, SchemaError, did_you_mean
 from fedbn.federation.agreement import (
     Agreement,
-    LoneStates,
     dividing_columns,
     list_alone,
     negotiate,
@@ -131,7 +130,8 @@ def shake_hands(
     require_quorum(len(taking_part), state.n_clients, run.consensus, state.refused)
     names = {client: schema.names for client, schema in own.items()}
     sites = Sites(grid, taking_part, run.reply_seconds)
-    return Handshake(sites, state, _remarks(alone, taking_part, agreed), names)
+    told = {node: remark(alone[name]) for node, name in taking_part.items() if name in alone}
+    return Handshake(sites, state, told if agreed is None else {}, names)
 
 
 def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
@@ -223,15 +223,6 @@ def _warn_of_left_out(run: ServerRun, schemas: Mapping[str, Schema]) -> None:
                 name,
                 did_you_mean(name, sorted(told)),
             )
-
-
-def _remarks(
-    alone: LoneStates, taking_part: Mapping[int, str], agreed: Schema | None
-) -> dict[int, str]:
-    """Node id -> its states that no other has, where the states were united."""
-    if agreed is not None:
-        return {}
-    return {node: remark(alone[name]) for node, name in taking_part.items() if name in alone}
 
 
 def _label(reply: Message | None) -> str | None:
