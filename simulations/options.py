@@ -221,7 +221,7 @@ def simulation_settings() -> list[tuple[str, Setting]]:
 
 
 def with_settings(
-    settings: Callable[[], Iterable[tuple[str, Setting]]],
+    settings: Callable[[], Iterable[tuple[str | None, Setting]]],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator: an option for every setting in place of the command's parameter `given`.
 
@@ -276,14 +276,14 @@ def _plain(value: Any) -> Any:
     return None if value == [] else value
 
 
-def _option(each: Setting, panel: str) -> Any:
+def _option(each: Setting, panel: str | None) -> Any:
     """The annotation of a command's parameter for a setting."""
     kinds = get_args(each.type) if get_origin(each.type) in (Union, types.UnionType) else ()
     kind = next((kind for kind in kinds if kind is not type(None)), each.type)
     if str in kinds:
         kind = str
     flags = each.flags or (f"--{each.key}",)
-    help_text = each.help + _users(each)
+    help_text = each.help + (_users(each) if panel == LEARNING else "")
     shown: str | bool = each.shown or (False if each.default is None else str(each.default))
     if kind is bool:
         option = typer.Option(*flags, help=help_text, show_default=False, rich_help_panel=panel)

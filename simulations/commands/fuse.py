@@ -8,18 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import typer
 
 from fedbn.consensus.mcbnc import mcbnc_paths
-from fedbn.consensus.pooling import poolings_of, select_among
+from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.consensus.remarks import remarks
-from fedbn.consensus.threshold import preference
+from fedbn.consensus.threshold import Reading, preference
 from fedbn.consensus.votes import missing_pairs, votes_of
 from fedbn.errors import FedbnWarning
 from fedbn.federation.fusions import require_sites
+from fedbn.fusion.inputs import Variables
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.files import NamedDAG
@@ -33,7 +34,7 @@ from fedbn.results.rows import client_rows, edge_rows
 from fedbn.results.summary import summarise
 from fedbn.results.variables import collect_rows, variables_facts
 from fedbn.wording import count_of
-from simulations.commands.fuse_options import FuseOptions, settings_of
+from simulations.commands.fuse_options import FuseOptions, settings_record
 from simulations.commands.groups_output import groups_json, print_groups
 from simulations.inputs import one_structure
 from simulations.progress import progress_bars, stages
@@ -134,7 +135,7 @@ def _search(
         paths = mcbnc_paths(
             [entry.dag for entry in inputs],
             [entry.weight for entry in inputs],
-            poolings_of(options.robust),
+            poolings_of(cast(Robust, options.robust)),
             k_max=options.k_max,
             quorum=options.quorum,
             rng=np.random.default_rng(options.seed) if options.random_ties else None,
@@ -142,12 +143,11 @@ def _search(
             stages=tell,
             progress=lambda done, total: tell("deleting edges", done, total),
             knowledge=options.known,
-            variables=options.variables,
+            variables=cast(Variables, options.variables),
             min_judges=options.min_judges,
         )
-    path, consensus = select_among(
-        paths, options.reading, options.theta, options.max_treewidth, end
-    )
+    reading = cast(Reading, options.reading)
+    path, consensus = select_among(paths, reading, options.theta, options.max_treewidth, end)
     if not options.polish:
         return path, consensus, None
     better = polish(consensus, path, options.max_treewidth)
@@ -187,8 +187,8 @@ def _with_groups(outcome: Outcome, options: FuseOptions) -> Outcome:
     if options.groups == "no" and options.groups_file is None:
         return outcome
     fusion = GroupFusion(
-        options.reading,
-        options.robust,
+        cast(Reading, options.reading),
+        cast(Robust, options.robust),
         options.k_max,
         options.quorum,
         options.seconds,
@@ -205,7 +205,7 @@ def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> N
     run = {
         "command": "fuse",
         "command_line": command_line(),
-        "settings": settings_of(options),
+        "settings": settings_record(options),
         "inputs": list(hash_files("inputs", [str(file) for file in options.files])),
         "seed": options.seed if options.random_ties else None,
         "versions": versions(),

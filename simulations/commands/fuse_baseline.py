@@ -7,7 +7,7 @@ import io
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from fedbn.consensus.votes import lower_bound, mean_smhd_by_votes, votes_of
 from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.fusions import FUSIONS, fuse_weighted
 from fedbn.federation.settings import ConsensusSettings
-from fedbn.fusion.inputs import MergedInputs, merge_inputs
+from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import induced_smhd, smhd
@@ -26,7 +26,7 @@ from fedbn.results.record import command_line, hash_files
 from fedbn.results.report import versions, write_voted
 from fedbn.spreadsheet import written_cells
 from fedbn.wording import count_of
-from simulations.commands.fuse_options import FuseOptions, settings_of
+from simulations.commands.fuse_options import FuseOptions, settings_record
 from simulations.terminal import print_json, print_rows, print_table, rows_table
 
 __all__ = ["fuse_by_baseline"]
@@ -51,7 +51,7 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
     )
     rng = np.random.default_rng(options.seed)
     dag = fuse_weighted(dags, weights, rule, rng)[2].dag
-    merged = merge_inputs(dags, weights, options.variables)
+    merged = merge_inputs(dags, weights, cast(Variables, options.variables))
     if options.polish:
         dag = descend_to_median(merged, dag, options.known, options.max_treewidth)
     seconds = time.process_time() - began
@@ -124,7 +124,7 @@ def _write(
     run = {
         "command": "fuse",
         "command_line": command_line(),
-        "settings": settings_of(options),
+        "settings": settings_record(options),
         "inputs": list(hash_files("inputs", [str(file) for file in options.files])),
         "seed": options.seed,
         "versions": versions(),

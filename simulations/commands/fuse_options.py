@@ -5,59 +5,137 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from fedbn.consensus.path import as_threshold
-from fedbn.consensus.pooling import poolings_of
-from fedbn.consensus.threshold import READINGS
 from fedbn.errors import ConfigError
-from fedbn.federation.settings import ConsensusSettings
-from fedbn.graphs.knowledge import read_knowledge
-from fedbn.groups.requested import requested_groups
-from fedbn.setting import require_one_of
+from fedbn.setting import (
+    Setting,
+    Settings,
+    at_least,
+    positive,
+    require_one_of,
+    setting,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["FuseOptions", "settings_of"]
+__all__ = ["FuseOptions", "fuse_settings", "settings_record"]
 
 
 @dataclass(frozen=True)
-class FuseOptions:
-    """What the command was asked for; see its help."""
+class FuseOptions(Settings):
+    """What the command was asked for."""
 
-    method: str = "mcbnc"
-    reading: Any = "best"
-    theta: str | None = None
-    k_max: int = 10
-    quorum: int = 1
-    seconds: float | None = 600.0
-    robust: Any = "best"
-    polish: bool = False
+    method: str = setting(
+        "mcbnc",
+        "mcbnc, or to compare with: union (all of the I-maps' edges), intersection, vote (edges "
+        "that enough inputs have), median (local optimum of the mean SMHD), genetic-union and "
+        "genetic-inputs (treewidth at most 5).",
+    )
+    reading: str = setting(
+        "best",
+        "How a state of the path becomes a structure: search, refusion, or the better of both "
+        "(best). With best, structures that are far from what the others agree on are ignored.",
+    )
+    theta: str | None = setting(
+        None,
+        "Use the state at this θ (0.5, 2/3) instead of the state nearest to the inputs: an edge is "
+        "deleted if cutting it takes at most θ edges per input, on average.",
+    )
+    k_max: int = setting(
+        10,
+        "Maximum size of the set H of a deletion (neighbours turned into children).",
+        at_least(0),
+    )
+    quorum: int = setting(
+        1,
+        "Keep an arc in the fusion only if at least this many structures have it; above 1 the "
+        "fusion is no longer the union. For hundreds of structures with rare arcs of their own.",
+        at_least(1),
+    )
+    seconds: float | None = setting(
+        600.0,
+        "Time limit of order, I-maps and deletions, in seconds. At its end the best state so far, "
+        "or the edge vote of the inputs, is the result, marked as incomplete.",
+        positive,
+    )
+    robust: str = setting(
+        "best",
+        "Against hostile inputs: how the cuts of the inputs are pooled: mean (the paper), clip "
+        "(each cut counts at most 1), median, or best (the better of mean and clip).",
+    )
+    groups: str = setting(
+        "no",
+        "Groups of structures, each with a consensus of its own, and where they differ: no, auto "
+        "(as many as a test finds) or their number.",
+    )
+    groups_file: Path | None = setting(None, "The groups, if they are known: CSV with site,group.")
+    site_rows: str | None = setting(
+        None,
+        "Numbers of rows behind the DAGs, with commas: 500,1200,800. --groups auto then allows for "
+        "differences that come from fewer rows, and finds more groups.",
+    )
+    max_treewidth: int | None = setting(
+        None,
+        "Maximum treewidth of the consensus, so that exact inference stays possible.",
+        at_least(0),
+        shown="no limit",
+    )
+    variables: str = setting(
+        "same",
+        "same: all structures must be over the same variables; union: they may be over different "
+        "ones, and a structure that lacks a variable has no vote on its edges.",
+    )
+    min_sites: int = setting(
+        1,
+        "With --variables union: minimum number of structures over each variable.",
+        at_least(1),
+    )
+    min_judges: int = setting(
+        1,
+        "With --variables union: minimum number of structures that judge a separation. Where fewer "
+        "are over all variables of the separating set, structures over some of them judge it as "
+        "well.",
+        at_least(1),
+    )
+    knowledge: Path | None = setting(
+        None,
+        "A .json or .toml file with required edges, forbidden edges and tiers. All results keep "
+        "them.",
+    )
+    polish: bool = setting(
+        False, "At the end, lower the mean SMHD to the inputs by changes of single edges."
+    )
+    random_ties: bool = setting(False, "Break ties at random (see --seed), not by name.")
+    steps: bool = setting(False, "With --json: include the order and every deletion.")
+    explain: bool = setting(
+        False,
+        "Show for every pair which inputs have it and when it was deleted, and for every client "
+        "its distance to the consensus. --out writes both as edges.csv and clients.csv.",
+    )
     seed: int = 1
-    random_ties: bool = False
-    steps: bool = False
-    explain: bool = False
     out: Path | None = None
     as_json: bool = False
     quiet: bool = False
     files: tuple[Path, ...] = ()
-    groups: str = "no"
-    groups_file: Path | None = None
-    site_rows: str | None = None
-    knowledge: Path | None = None
-    max_treewidth: int | None = None
-    variables: Any = "same"
-    min_sites: int = 1
-    min_judges: int = 1
 
     @cached_property
     def known(self) -> Knowledge | None:
         """What the file of knowledge says; raises ConfigError."""
+        from fedbn.graphs.knowledge import read_knowledge
+
         return None if self.knowledge is None else read_knowledge(self.knowledge)
 
     def require_possible(self, n_inputs: int) -> None:
         """Check what MCBNC is told before anything is loaded; raises ConfigError."""
+        from fedbn.consensus.path import as_threshold
+        from fedbn.consensus.pooling import Robust, poolings_of
+        from fedbn.consensus.threshold import READINGS
+        from fedbn.federation.settings import ConsensusSettings
+        from fedbn.groups.requested import requested_groups
+
         if self.groups != "no" and self.groups_file is not None:
             raise ConfigError("--groups finds groups and --groups-file gives them: use one of them")
         if (requested_groups(self.groups) or 1) > n_inputs:
@@ -75,15 +153,13 @@ class FuseOptions:
         )
         self.rows_of(n_inputs)
         require_one_of("reading", self.reading, READINGS)
-        poolings_of(self.robust)
+        poolings_of(cast(Robust, self.robust))
         if self.theta is not None:
             as_threshold(self.theta)
         if self.quorum > n_inputs:
             raise ConfigError(
                 f"--quorum must be at most the number of structures, {n_inputs}, not {self.quorum}"
             )
-        if self.seconds is not None and not self.seconds > 0.0:
-            raise ConfigError(f"--seconds must be positive, not {self.seconds:g}")
 
     def rows_of(self, n_inputs: int) -> tuple[int | None, ...]:
         """The rows behind each structure, None where they are not told; raises ConfigError."""
@@ -98,7 +174,12 @@ class FuseOptions:
         return tuple(int(part) for part in parts)
 
 
-def settings_of(options: FuseOptions) -> dict[str, Any]:
+def fuse_settings() -> list[tuple[str | None, Setting]]:
+    """What `fuse` takes; no panel of the help has a name."""
+    return [(None, each) for each in settings_of(FuseOptions)]
+
+
+def settings_record(options: FuseOptions) -> dict[str, Any]:
     """What run.json says of the options."""
     names: tuple[str, ...] = (
         "method",
