@@ -39,6 +39,7 @@ from clients.secure_sums import (
     own_key,
 )
 from clients.site import Site
+from fedbn.data.common_cuts import many_numbers
 from fedbn.errors import MessageError
 from fedbn.federation.family_message import ANSWERS, answer_request, answer_to_arrays
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
@@ -46,7 +47,6 @@ from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
 from fedbn.federation.missing_shares import missing_shares, shares_text
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
-from fedbn.federation.site_table import many_numbers
 from fedbn.federation.sums_message import CONDITIONALS, MOMENTS, SCATTERS
 from fedbn.networks.family_counts import Family, families_of
 from fedbn.networks.moments import family_pairs, moments_of

@@ -39,7 +39,7 @@ def told_by_moving(
 ) -> dict[int, int]:
     """The counts of a round of cut points, by moving numbers one bucket after the other.
 
-    Parameters are those of `fedbn.federation.cut_rounds.told_counts`.
+    Parameters are those of `fedbn.privacy.small_buckets.told_counts`.
     """
     keys = sorted(_ordered(each) >> 28 for each in numbers)
     for level in range(1, number + 1):

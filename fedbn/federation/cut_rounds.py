@@ -8,12 +8,8 @@ The three rounds of `fedbn.data.quantiles` are a way to read numbers out of a ta
 * a round asks inside at most MAX_BUCKETS buckets of a column, as ranks of cut points do;
 * a column whose numbers changed since is not answered until it has `least` numbers more or fewer,
   so that no two answers differ by few rows;
-* a bucket with fewer than `least` numbers is not told: they move to a neighbour, and stay there;
+* a bucket with fewer than `least` numbers is not told (`fedbn.privacy.small_buckets`);
 * columns of which most numbers occur once, whole ones above all, are not answered (`askable`).
-
-What moves: bucket by bucket from below, inside the bucket of the round before, the numbers of one
-with too few go to the nearest end of the next, those of the last to the one before. So a bucket
-that was told has as many numbers in the next round, and each count that leaves is at least `least`.
 """
 
 from __future__ import annotations
@@ -27,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.data.preparation import FEWEST_ROWS
-from fedbn.data.quantiles import BITS, ROUNDS, Histogram, Question, ordered_bits
+from fedbn.data.quantiles import Histogram, Question
 from fedbn.federation.kept_lines import enter_lines
 from fedbn.federation.policy import refusal
+from fedbn.privacy.small_buckets import thin_out, told_counts
 
-__all__ = ["MAX_BUCKETS", "answer_question", "askable", "rounds_beside", "thin_out", "told_counts"]
+__all__ = ["MAX_BUCKETS", "answer_question", "askable", "rounds_beside"]
 
 MAX_BUCKETS = 19
 """Buckets of one column that a round may ask for: those of the cut points of 20 intervals."""
@@ -94,15 +91,6 @@ def answer_question(
     return Histogram(counts)
 
 
-def thin_out(numbers: NDArray[np.float64], most: int | None) -> NDArray[np.float64]:
-    """At most so many of the numbers: those in the middle of as many equal parts, by rank."""
-    if most is None or len(numbers) <= most:
-        return numbers
-    places = (2 * np.arange(most, dtype=np.int64) + 1) * len(numbers) // (2 * most)
-    kept: NDArray[np.float64] = np.sort(numbers)[places]
-    return kept
-
-
 def _enter(
     path: Path, question: Question, caps: Mapping[str, int | None], numbers: Numbers, least: int
 ) -> None:
@@ -149,43 +137,3 @@ def _require_next(name: str, number: int, asked: Sequence[tuple[str, int]]) -> N
         raise refusal("histograms", f"column {name!r} is asked round {number} before the others")
     if asked.count((name, number)) >= MAX_QUESTIONS:
         raise refusal("histograms", f"column {name!r} has had its questions of round {number}")
-
-
-def told_counts(
-    numbers: NDArray[np.float64], number: int, prefixes: tuple[int, ...], least: int
-) -> dict[int, int]:
-    """Bucket of round `number` inside `prefixes` -> numbers in it, none of them fewer than `least`;
-    of finite numbers, at least `least` of them."""
-    keys = np.sort(ordered_bits(numbers) >> np.uint64(64 - BITS * ROUNDS))
-    for level in range(1, number + 1):
-        keys = _merge(keys, BITS * (ROUNDS - level), least)
-    buckets, counts = np.unique(keys >> np.uint64(BITS * (ROUNDS - number)), return_counts=True)
-    wanted = set(prefixes)
-    pairs = zip(buckets.tolist(), counts.tolist(), strict=True)
-    return {bucket: count for bucket, count in pairs if bucket >> BITS in wanted}
-
-
-def _merge(keys: NDArray[np.uint64], below: int, least: int) -> NDArray[np.uint64]:
-    """The sorted keys, with those of small buckets at the nearest end of a neighbour.
-
-    `below` are the bits under those of a bucket; the bits over its last BITS name its parent.
-    """
-    merged = keys.copy()
-    buckets, first, count = np.unique(
-        keys >> np.uint64(below), return_index=True, return_counts=True
-    )
-    parents = buckets >> np.uint64(BITS)
-    begin = 0  # of the numbers that wait for a bucket to go to
-    kept = -1  # the last bucket of this parent that is told
-    for k, bucket in enumerate(buckets.tolist()):
-        end = int(first[k] + count[k])
-        last = k + 1 == len(buckets) or parents[k + 1] != parents[k]
-        if end - begin >= least:
-            merged[begin : int(first[k])] = bucket << below
-            begin, kept = end, bucket
-        elif last and kept >= 0:
-            merged[begin:end] = (kept << below) | ((1 << below) - 1)
-            begin = end
-        if last:
-            begin, kept = end, -1
-    return merged

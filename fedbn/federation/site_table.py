@@ -16,32 +16,20 @@ from numpy.typing import NDArray
 
 from fedbn.data.column import Column
 from fedbn.data.columns import chosen_columns, read_columns
-from fedbn.data.cuts import Cuts, cuts_text
+from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Kind
 from fedbn.data.inspection import column_numbers, identifiers
 from fedbn.data.preparation import Preparation, Prepared, without_missing_rows
-from fedbn.data.quantiles import (
-    MANY_NUMBERS,
-    Selection,
-    histogram,
-    total_of,
-    uncut_remarks,
-    wanted_intervals,
-    weights_of,
-)
-from fedbn.data.scales import scale_remarks
 from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import read_prepared
 from fedbn.errors import FedbnWarning
 from fedbn.federation.site_file import SiteFile
 
 __all__ = [
-    "many_numbers",
     "require_admitted",
     "site_numbers",
     "site_preparation",
     "site_table",
-    "tables_with_cuts",
     "without_identifiers",
 ]
 
@@ -146,42 +134,3 @@ def _columns(path: str | Path, how: Preparation, *, numbers: bool = False) -> Ma
     missing = ("", *how.missing)
     found = read_columns(path, choose, lambda _: numbers, how.form, missing)
     return without_missing_rows(found, how)
-
-
-def many_numbers(numbers: Numbers) -> dict[str, bool]:
-    """Column of numbers -> whether there are more than MANY_NUMBERS different ones."""
-    return {name: np.unique(found).size > MANY_NUMBERS for name, found in numbers.items()}
-
-
-def tables_with_cuts(
-    sites: Mapping[str, Numbers], settings: TableSettings, variables: str = "same"
-) -> TableSettings:
-    """The settings with the cut points that `discretise` asks for in place of it, found over the
-    numbers of tables at hand (table, as messages name it -> its columns of numbers) by the three
-    rounds that a server and its sites go through.
-
-    With `variables` "union" a column is cut over the tables that have it.
-
-    Raises ConfigError where a column asked for does not hold numbers at every site. Warns where
-    there are fewer intervals than asked for, where a column that holds numbers at one table does
-    not at another, and is not cut, and where a table's numbers are on another scale.
-    """
-    kinds = {table: many_numbers(numbers) for table, numbers in sites.items()}
-    given = settings.preparation().cuts
-    asked = settings.intervals, kinds, given, variables
-    state = Selection(wanted_intervals(*asked))
-    weights: list[dict[str, int]] = []
-    scales: list[str] = []
-    while not state.done:
-        question = state.question()
-        answers = [
-            histogram(question.only(numbers), numbers).over(question) for numbers in sites.values()
-        ]
-        if question.round == 1:
-            weights = weights_of(answers)
-            scales = scale_remarks(dict(zip(sites, answers, strict=True)))
-        state = state.after(total_of(answers, weights))
-    for words in [*uncut_remarks(*asked), *state.remarks(), *scales]:
-        warnings.warn(words, FedbnWarning, stacklevel=2)
-    cuts = {**settings.preparation().cuts, **state.cuts()}
-    return replace(settings, cuts=cuts_text(cuts), discretise=())

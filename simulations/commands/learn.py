@@ -56,8 +56,9 @@ def with_cuts_of(tables: Sequence[Path], settings: TableSettings) -> TableSettin
     """The settings with the cut points and identifiers that they ask for, found in these tables."""
     if not (settings.leave_out_identifiers or settings.discretise):
         return settings
+    from fedbn.data.common_cuts import tables_with_cuts
     from fedbn.federation.site_file import SiteFile
-    from fedbn.federation.site_table import site_numbers, tables_with_cuts, without_identifiers
+    from fedbn.federation.site_table import site_numbers, without_identifiers
 
     settings = without_identifiers([(table, SiteFile()) for table in tables], settings)
     if not settings.discretise:

@@ -16,13 +16,13 @@ from clients.site import Site
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
 from fedbn.data.quantiles import Histogram, Question, histogram
-from fedbn.federation.cut_rounds import thin_out
 from fedbn.federation.rounds import site_rng
 from fedbn.federation.runs import site_run
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_table import require_admitted
 from fedbn.learners import LearnerSettings, kind_of_score
 from fedbn.networks.family_counts import FamilyCounts
+from fedbn.privacy.small_buckets import thin_out
 from simulations.sites.naming import schema_to_tell
 from simulations.sites.tables import local_numbers, local_site, own_table, partition_id
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from clients.site import Site
 from fedbn.data.columns import column_names, require_some_has
+from fedbn.data.common_cuts import tables_with_cuts
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Dataset, union_schema
 from fedbn.data.identifiers import identifying_columns
@@ -31,7 +32,6 @@ from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from fedbn.federation.site_table import (
     site_numbers,
     site_preparation,
-    tables_with_cuts,
     without_identifiers,
 )
 from simulations.sites.divided_table import (

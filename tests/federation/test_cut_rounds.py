@@ -19,8 +19,8 @@ from fedbn.federation.cut_rounds import (
     answer_question,
     askable,
     rounds_beside,
-    told_counts,
 )
+from fedbn.privacy.small_buckets import told_counts
 from tests.naive_small_counts import told_by_moving
 
 LEAST = 5

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from fedbn.data.quantiles import Histogram, Question, Selection, histogram
 from fedbn.errors import DataError, MessageError, PolicyError, QuorumError
-from fedbn.federation.cut_rounds import thin_out
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
+from fedbn.privacy.small_buckets import thin_out
 from fedbn.secure.cohorts import read_cohorts
 from fedbn.secure.cut_sums import (
     ASKED,
