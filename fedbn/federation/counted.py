@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from fedbn.federation.kept_lines import enter_lines
 from fedbn.federation.policy import refusal
 from fedbn.networks.family_counts import FamilyCounts
 from fedbn.privacy.small_counts import COMPARED_CELLS
-from fedbn.privacy.told_counts import ToldCounts
+from fedbn.privacy.told_counts import ToldCounts, pairs_to_compare
 
 __all__ = ["counted_beside", "enter_counts", "enter_sums", "read_tables", "tables_of"]
 
@@ -64,7 +63,7 @@ def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
 
     def new(known: Sequence[Any]) -> Iterable[Any]:
         columns, earlier = read_tables(known)
-        for table, each in _pairs_to_compare(tables, earlier, least):
+        for table, each in pairs_to_compare(tables, earlier, least):
             if table.differs_by_few(each, least):
                 what = (
                     f"counts of {', '.join(table.names)}"
@@ -83,42 +82,6 @@ def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
                 yield from _to_lines(table, columns)
 
     enter_lines(path, new, word="counts", holds="what was counted")
-
-
-def _pairs_to_compare(
-    tables: Sequence[ToldCounts], earlier: Sequence[ToldCounts], least: int
-) -> Iterable[tuple[ToldCounts, ToldCounts]]:
-    """Every new table with every earlier one; and the rows that have a cell of a column, as shares
-    of missing cells tell them, with the rows of all other tables, which may lack the rows without
-    it."""
-    here, there = _with_missing_cells(tables), _with_missing_cells(earlier)
-    yield from product(here, there)
-    yield from product(_rows_with_a_cell(here, least), _of_rows(earlier))
-    yield from product(_of_rows(tables), _rows_with_a_cell(there, least))
-
-
-def _rows_with_a_cell(tables: Sequence[ToldCounts], least: int) -> list[ToldCounts]:
-    """The numbers of rows that have a cell, once each, where the share of missing cells is told."""
-    found = {
-        (each.digest, each.rows): each
-        for each in (table.rows_with_a_cell(least) for table in tables)
-        if each is not None
-    }
-    return [*found.values()]
-
-
-def _of_rows(tables: Sequence[ToldCounts]) -> list[ToldCounts]:
-    """The tables that are no shares of missing cells."""
-    return [table for table in tables if not table.is_share]
-
-
-def _with_missing_cells(tables: Sequence[ToldCounts]) -> list[ToldCounts]:
-    """The tables, and once for each column and its rows how many cells are missing, as shares of
-    missing cells are compared with counts that have a state for them."""
-    derived = {
-        (each.digest, each.names): each for table in tables for each in table.missing_cells()
-    }
-    return [*tables, *derived.values()]
 
 
 def enter_sums(path: Path, counts: FamilyCounts | None, digest: str, rows: int, least: int) -> None:

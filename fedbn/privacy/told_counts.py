@@ -12,7 +12,7 @@ Counts are comparable over the columns that both tables have, however each reads
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
@@ -21,7 +21,7 @@ import numpy as np
 from fedbn.arrays import Ints
 from fedbn.data.schema import MISSING_STATE, Schema, Variable
 
-__all__ = ["COMPARED_PAIRS", "ToldCounts", "missing_cells"]
+__all__ = ["COMPARED_PAIRS", "ToldCounts", "missing_cells", "pairs_to_compare"]
 
 COMPARED_PAIRS = 20_000_000
 """Pairs of counts of two tables that are compared at most."""
@@ -108,6 +108,42 @@ def missing_cells(digest: str, name: str, rows: int, missing: int) -> ToldCounts
     may have no state for them."""
     schema = Schema.categorical({f"{_SHARE_OF}{name}": ("there", "gone")})
     return ToldCounts(digest, schema, np.array([rows - missing, missing]))
+
+
+def pairs_to_compare(
+    tables: Sequence[ToldCounts], earlier: Sequence[ToldCounts], least: int
+) -> Iterable[tuple[ToldCounts, ToldCounts]]:
+    """Every new table with every earlier one, to look whether they differ by few; and the rows that
+    have a cell of a column, as shares of missing cells tell them, with the rows of all other
+    tables, which may lack the rows without it."""
+    here, there = _with_missing_cells(tables), _with_missing_cells(earlier)
+    yield from product(here, there)
+    yield from product(_rows_with_a_cell(here, least), _of_rows(earlier))
+    yield from product(_of_rows(tables), _rows_with_a_cell(there, least))
+
+
+def _rows_with_a_cell(tables: Sequence[ToldCounts], least: int) -> list[ToldCounts]:
+    """The numbers of rows that have a cell, once each, where the share of missing cells is told."""
+    found = {
+        (each.digest, each.rows): each
+        for each in (table.rows_with_a_cell(least) for table in tables)
+        if each is not None
+    }
+    return [*found.values()]
+
+
+def _of_rows(tables: Sequence[ToldCounts]) -> list[ToldCounts]:
+    """The tables that are no shares of missing cells."""
+    return [table for table in tables if not table.is_share]
+
+
+def _with_missing_cells(tables: Sequence[ToldCounts]) -> list[ToldCounts]:
+    """The tables, and once for each column and its rows how many cells are missing, as shares of
+    missing cells are compared with counts that have a state for them."""
+    derived = {
+        (each.digest, each.names): each for table in tables for each in table.missing_cells()
+    }
+    return [*tables, *derived.values()]
 
 
 def _are_near(one: ToldCounts, other: ToldCounts, least: int) -> bool:
