@@ -7,7 +7,7 @@ carries; every setting is said once, by its field (`fedbn.setting`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 
 from fedbn.data.table_settings import TableSettings
@@ -621,16 +621,10 @@ class Experiment(Settings):
         return replace(self, **whole)
 
 
-GROUPS: Mapping[str, type] = {
-    "data": DataSettings,
-    "tables": TableSettings,
-    "learner": LearnerSettings,
-    "consensus": ConsensusSettings,
-    "limits": Limits,
-    "federation": FederationSettings,
-    "rounds": RoundSettings,
-    "couriers": CourierSettings,
-    "output": OutputSettings,
+GROUPS: Mapping[str, Any] = {
+    each.name: each.default_factory
+    for each in fields(Experiment)
+    if each.default_factory is not MISSING
 }
 """The fields of Experiment that hold settings of their own."""
 
