@@ -38,9 +38,10 @@ class TableSettings(Settings):
     )
     missing_cells: str = setting(
         "refuse",
-        "What missing cells are: refuse, state (a state of their own), drop-rows (right where they "
-        "are missing completely at random) or impute (filled by structural EM while a site learns; "
-        "right where they are missing at random; no counts leave).",
+        "How missing cells are treated: refuse (the table), state (they are a state of their own), "
+        "drop-rows (their rows are left out; valid if cells are missing completely at random) or "
+        "impute (filled by structural EM while a site learns; valid if cells are missing at "
+        "random; the site then sends no counts).",
         one_of(*MISSING_CELLS),
     )
     cuts: tuple[str, ...] = setting(

@@ -104,8 +104,8 @@ class DataSettings(Settings):
     )
     missing_blocks: int | None = setting(
         None,
-        "Number of panels that the variables are dealt out to. --missing-variables is then the "
-        "share of whole panels that a client lacks.",
+        "Number of panels (sets of variables) into which the variables are divided at random. "
+        "--missing-variables is then the share of whole panels that a client lacks.",
         at_least(2),
     )
     missing_hubs: bool = setting(
@@ -188,9 +188,10 @@ class ConsensusSettings(Settings):
 
     reading: str = setting(
         "best",
-        "How a state of the path (G+ after some deletions) becomes a structure: search, refusion, "
-        "or the better of both (best). With best, structures far from what the others agree on are "
-        "ignored.",
+        "How a state of the path (the fused graph after some deletions) becomes a structure: "
+        "search (as the search left it), refusion (the inputs as pruned by these deletions, fused "
+        "again, as in the paper's figures), or the better of both (best). With best, structures "
+        "far from what the others agree on are ignored.",
         one_of("best", "search", "refusion"),
     )
     fusion: str = setting(
@@ -206,8 +207,9 @@ class ConsensusSettings(Settings):
     )
     robust: str = setting(
         "best",
-        "How the clients' cuts are pooled: mean (as in the paper), clip (each cut counts at most "
-        "1), median, or the better result of mean and clip (best).",
+        "How the clients' minimum cuts become one criticality of an edge: mean (as in the paper), "
+        "clip (each cut counts at most 1, against hostile clients), median, or the better result "
+        "of mean and clip (best).",
         one_of(*ROBUST),
     )
     choose: str = setting(
@@ -432,8 +434,8 @@ class RoundSettings(Settings):
     )
     parameter_ess: float | None = setting(
         None,
-        "Equivalent sample size of the consensus' tables. Where sites have only some hundred rows, "
-        "the number of sites (10 for ten) serves better.",
+        "Equivalent sample size of the consensus' tables. If sites have only a few hundred rows, "
+        "the number of sites is a better value: 10 for ten sites.",
         finite_at_least(0),
         shown="ess",
     )

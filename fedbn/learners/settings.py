@@ -96,8 +96,8 @@ class LearnerSettings(Settings):
     )
     candidates: int | None = setting(
         None,
-        "Maximum number of candidate neighbours per variable: those that alone raise the score the "
-        "furthest. For tables of thousands of columns.",
+        "Maximum number of candidate neighbours per variable: those that raise the score most on "
+        "their own. For tables of thousands of columns.",
         at_least(1),
         shown="no limit",
     )
@@ -116,10 +116,9 @@ class LearnerSettings(Settings):
     )
     imputations: int = setting(
         1,
-        "Number of tables that a table with imputed cells is completed to, independently of each "
-        "other, from 1 to 100. The site learns from each of them, and sends what it finds with "
-        "equal weights. Each takes four searches: three between which its cells are drawn, and one "
-        "of the completed table.",
+        "Number of completed tables, from 1 to 100, that a site makes of a table with imputed "
+        "cells. It learns from each of them, and sends all structures with equal weights. Each "
+        "takes four searches.",
         between(1, 100),
     )
     knowledge: str | None = setting(
@@ -167,9 +166,9 @@ class LearnerSettings(Settings):
     )
     seconds: float | None = setting(
         None,
-        "Time limit of a search, in seconds. The best structure found by then is the result. Where "
-        "cells are imputed, the searches of one row weight share it: four for each imputation with "
-        "the first row weight, one with a further one. The draws of cells have no limit.",
+        "Time limit of a search, in seconds. The best structure found by then is the result. If "
+        "cells are imputed, all searches with one row weight share the limit; the draws of cells "
+        "have none.",
         positive_and_finite,
         key="learner-seconds",
         flags=("--learner-seconds", "--seconds"),

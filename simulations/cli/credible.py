@@ -78,7 +78,7 @@ def credible(
         bool,
         typer.Option(
             "--ancestors", rich_help_panel=COUNTING,
-            help="Also the posteriors of directed paths; by listing, or see --samples.",
+            help="Also the posteriors of directed paths, from all structures or from --samples.",
         ),
     ] = False,
     v_structures: Annotated[

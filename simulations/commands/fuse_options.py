@@ -36,8 +36,10 @@ class FuseOptions(Settings):
     )
     reading: str = setting(
         "best",
-        "How a state of the path becomes a structure: search, refusion, or the better of both "
-        "(best). With best, structures that are far from what the others agree on are ignored.",
+        "How a state of the path (the fused graph after some deletions) becomes a structure: "
+        "search (as the search left it), refusion (the inputs as pruned by these deletions, fused "
+        "again, as in the paper's figures), or the better of both (best). With best, structures "
+        "that are far from what the others agree on are ignored.",
     )
     theta: str | None = setting(
         None,
@@ -63,8 +65,9 @@ class FuseOptions(Settings):
     )
     robust: str = setting(
         "best",
-        "Against hostile inputs: how the cuts of the inputs are pooled: mean (the paper), clip "
-        "(each cut counts at most 1), median, or best (the better of mean and clip).",
+        "How the minimum cuts of the inputs become one criticality of an edge: mean (as in the "
+        "paper), clip (each cut counts at most 1, against hostile inputs), median, or the better "
+        "result of mean and clip (best).",
     )
     groups: str = setting(
         "no",

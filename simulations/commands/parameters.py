@@ -51,9 +51,9 @@ def parameters(
     cuts: Annotated[
         list[str] | None,
         typer.Option(
-            help="Cut points of a column that was a number when the structure was learned: --cuts "
-            "age=40,60, which keeps the arrows of the structure where a category has it as a "
-            "parent; may be repeated."
+            help="Cut points of a column that was a number when the structure was learned, and "
+            "that becomes intervals now: --cuts age=40,60. All arrows of the structure can be kept "
+            "then, also those from this number to a category. May be repeated."
         ),
     ] = None,
     average: Annotated[

@@ -51,7 +51,7 @@ def query(
     given: Annotated[
         list[str] | None,
         typer.Option(
-            help="What was observed: --given X=a Y=b. Of a column that was cut, also a number."
+            help="What was observed: --given X=a Y=b. For a column that was cut also a number."
         ),
     ] = None,
     do: Annotated[
@@ -63,8 +63,8 @@ def query(
     versus: Annotated[
         list[str] | None,
         typer.Option(
-            help="Differences from setting the variables of --do to other values: --versus X=b; "
-            "of numbers the average effect."
+            help="With --do: other values of the same variables, to compare with: --versus X=b. "
+            "Prints differences; for numbers these are average effects."
         ),
     ] = None,
     over_class: Annotated[
@@ -90,28 +90,30 @@ def query(
     weights: Annotated[
         str | None,
         typer.Option(
-            show_default="equal", help="Of several networks: one positive number each, 2,1,1."
+            show_default="equal",
+            help="Weights of several networks: one positive number each, 2,1,1.",
         ),
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(
-            help="Of a results folder with groups of sites: the consensus of this one, by its "
-            "number or, where groups were given, its name."
+            help="For a results folder with groups of sites: the group whose consensus is asked, "
+            "by its number or, if groups were given, by its name."
         ),
     ] = None,
     site: Annotated[
         str | None,
         typer.Option(
-            help="Of a results folder whose sites differ by constants in some numbers: the "
-            "network with the constants of this site."
+            help="For a results folder whose sites differ by constants in some numbers: the site "
+            "whose constants the network gets."
         ),
     ] = None,
     average: Annotated[
         bool,
         typer.Option(
             "--average",
-            help="Of a results folder: all structures that `fedbn parameters --average` weighted.",
+            help="For a results folder: average all structures that fedbn parameters --average "
+            "weighted.",
         ),
     ] = False,
     max_cells: Annotated[
@@ -132,9 +134,10 @@ def query(
     """Ask a network with parameters; the answers are exact.
 
     Prints the probability of every state of every variable asked for, given what was observed.
-    Of a number: mean and variance, and quantiles if the network has categories, too. A number given
-    for a column that was cut is taken as the interval it lies in, which is printed. Several
-    networks are averaged by their weights times how probable each finds the evidence.
+    For a number it prints mean and variance, and quantiles if the network has categories, too. A
+    number given for a column that was cut is taken as the interval that it lies in, which is
+    printed. Several networks are averaged: each counts by its weight times the probability that it
+    gives to what was observed.
 
     --do removes the arrows into the variables that are set, and so treats every arrow as causal.
     With --class, the minimum and maximum over the equivalence class are printed as well.
