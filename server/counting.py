@@ -29,7 +29,7 @@ from fedbn.federation.summing import choose_by_sums
 from fedbn.federation.sums_message import SCATTERS, require_askable, scatter_from_arrays
 from fedbn.federation.whole_families import columns_of, requests_of
 from fedbn.scores.scatter import Scatter
-from server.replies import LOG, Sites, arrays_in, record_of, task_record
+from server.replies import LOG, REMARKS, Sites, arrays_in, record_of, task_record
 
 COUNTS = f"{MessageType.QUERY}.counts"
 SCATTER = f"{MessageType.QUERY}.scatter"
@@ -90,7 +90,7 @@ def _with_choice(
     result = replace(result, refused=everything)
     for remark in run_remarks(result):
         if remark not in run_remarks(state.result):
-            LOG.warning("%s", remark)
+            REMARKS.warning("%s", remark)
     return replace(state, refused=everything, result=result)
 
 

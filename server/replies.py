@@ -21,6 +21,8 @@ from fedbn.wire.sender import said_by
 from fedbn.wording import printable
 
 LOG = logging.getLogger("fedbn.server")
+REMARKS = logging.getLogger("fedbn.server.remarks")
+"""For what a reader of the result is told, too: the engine in-process leaves it to its command."""
 
 FAILED = "failed"
 """The word of a site that could not do its part, whatever hindered it (`clients.door`)."""

@@ -30,7 +30,7 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import ClientReply, ServerState
 from server.checkpoint import keep
 from server.handshake import Handshake
-from server.replies import LOG, arrays_in, diagnostic, record_of, task_record
+from server.replies import LOG, REMARKS, arrays_in, diagnostic, record_of, task_record
 
 __all__ = ["another_round", "run_rounds"]
 
@@ -56,7 +56,7 @@ def run_rounds(
         for _, reason in state.refused[known:]:
             LOG.warning("refused: %s", reason)
         for words in (*remarks(result.path, result.consensus), *run_remarks(result)):
-            LOG.warning("%s", words)
+            REMARKS.warning("%s", words)
         seconds += time.process_time() - began
         keep(state, run)
         LOG.info("round %d: %s", result.rounds, _facts(state, len(good), len(refused)))

@@ -49,6 +49,7 @@ from server.handshake import Handshake
 from server.parameters import FittedParameters, tell
 from server.replies import (
     LOG,
+    REMARKS,
     Sites,
     arrays_in,
     content_of,
@@ -167,7 +168,7 @@ def secure_federation(
         result, lacking = _drive(summed_choice(result, run), cohort, terms)
         if lacking is not None:
             for remark in run_remarks(result):
-                LOG.warning("%s", remark)
+                REMARKS.warning("%s", remark)
     if run.rounds.parameters == "federated":
         network = None
         if lacking is None:

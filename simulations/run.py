@@ -155,7 +155,8 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: 
         count=count,
     )
     say("the sites learn, then the server fuses: sites")
-    with quiet_flower(), at_least("fedbn.server.parameters", logging.ERROR), grid:
+    remarks = at_least("fedbn.server.remarks", logging.ERROR)
+    with quiet_flower(), at_least("fedbn.server.parameters", logging.ERROR), remarks, grid:
         return federate(grid, server_run(experiment))
 
 

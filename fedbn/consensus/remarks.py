@@ -39,7 +39,9 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
         named = ", ".join(f"{a} - {b}" for a, b in consensus.missing_pairs[:PAIRS_NAMED])
         more = len(consensus.missing_pairs) - PAIRS_NAMED
         rest = f" and {count_of(more, 'more pair')}" if more > 0 else ""
-        said.append(f"every input joins {named}{rest}, and the consensus does not")
+        lacking = isinstance(path, McbncPath) and path.inputs.observed is not None
+        seen = " that has both variables" if lacking else ""
+        said.append(f"the consensus does not join {named}{rest}, although every input does{seen}")
     if isinstance(path, McbncPath) and consensus.reading == "others":
         far = int(path.inputs.counts[far_from(consensus.state.dag, path.inputs)].sum())
         said.append(
@@ -55,16 +57,17 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
         said += _on_divided(path.inputs)
     if isinstance(path, McbncPath) and path.quorum > 1:
         said.append(
-            f"a quorum of {path.quorum} structures kept rarer arcs out of the fusion: it is no "
-            "union, and the consensus may lack what the whole path has"
+            f"the quorum kept arcs of fewer than {path.quorum} structures out of the fusion: it is "
+            "not the union of all, and the consensus may lack edges that it would have without"
         )
     if isinstance(path, McbncPath):
         said += [*on_inputs(path.inputs), *_on_judges(path, consensus)]
     if consensus.gap > consensus.lower_bound / 2:
         said.append(
-            f"the consensus is far from the inputs: its mean SMHD to them is "
-            f"{float(consensus.mean_smhd):.2f}, and a DAG at {float(consensus.lower_bound):.2f} is "
-            "not excluded; look for inputs unlike the others, try another pooling (robust)"
+            "the consensus is far from the inputs: its mean SMHD to them is "
+            f"{float(consensus.mean_smhd):.2f}, the lower bound only "
+            f"{float(consensus.lower_bound):.2f}; look for inputs unlike the others, or try "
+            "another pooling (robust)"
         )
     return tuple(said)
 
@@ -78,13 +81,13 @@ def on_inputs(inputs: MergedInputs) -> list[str]:
         named = list_some([f"{a} - {b}" for a, b in apart], APART_NAMED, quoted=False)
         said.append(
             f"no site has both variables of {count_of(len(apart), 'pair')}: {named}; whether these "
-            "are joined is not known, and the consensus claims an independence that nobody tested"
+            "are joined is not known, and a missing edge between them is no sign of independence"
         )
     alone = variables_of_one(inputs)
     if alone:
         said.append(
-            f"one site alone has {list_some(alone, PAIRS_NAMED)}: what the consensus says of "
-            f"{'it' if len(alone) == 1 else 'them'} is that site's word"
+            f"only one site has {list_some(alone, PAIRS_NAMED)}: the edges of "
+            f"{'this variable are' if len(alone) == 1 else 'these variables are'} that site's alone"
         )
     return said
 
@@ -100,7 +103,7 @@ def _on_judges(path: McbncPath, consensus: Consensus) -> list[str]:
         return []
     return [
         f"{count_of(len(unjudged), 'edge')} of the consensus could be tested by no site with all "
-        "variables that may separate its ends, or only by fewer sites than min-judges: "
+        "variables that may separate its ends, or by fewer sites than min-judges: "
         f"{list_some(sorted(unjudged), PAIRS_NAMED, quoted=False)}"
     ]
 
@@ -108,8 +111,8 @@ def _on_judges(path: McbncPath, consensus: Consensus) -> list[str]:
 def _rest_cut_short(path: DeletionPath) -> str:
     if isinstance(path, McbncPath) and path.inputs.observed is not None:
         return (
-            "the limit of time or memory ended the search for what judges leave of the edge vote: "
-            "it may be much nearer to the sites' structures"
+            "the limit of time or memory ended the search for the edge vote without the edges that "
+            "judges separate: it may be much nearer to the sites' structures than this consensus"
         )
     return (
         "some inputs are far from the consensus, and the limit of time or memory ended the search "
@@ -138,8 +141,8 @@ def _on_divided(inputs: MergedInputs) -> list[str]:
     if divided <= len(inputs.names):
         return []
     return [
-        f"the inputs agree on little: on {divided} pairs of variables a third of them would make "
-        "another majority, so few sites that are hostile or unlike the others can change much"
+        f"the inputs agree on little: on {divided} pairs of variables a third of them could turn "
+        "the majority, so a few hostile or unusual sites can change much"
     ]
 
 

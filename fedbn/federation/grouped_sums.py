@@ -85,8 +85,8 @@ class GroupedSums:
         sure = sum(row.p_holm <= 0.05 for row in edges)
         turned = count_of(len(found) - len(edges), "direction")
         return (
-            f"The groups differ in {count_of(len(edges), 'edge')} ({sure} with p <= .05 by Fisher "
-            f"and Holm) and in {turned} of shared edges; {shared}"
+            f"The groups differ in {count_of(len(edges), 'edge')} ({sure} significant at .05 by "
+            f"Fisher's test with Holm's correction) and in {turned} of shared edges; {shared}"
         )
 
 

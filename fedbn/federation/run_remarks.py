@@ -52,8 +52,9 @@ def _on_unknown(result: SecureResult) -> Iterator[str]:
     if unknown := result.unknown:
         pairs = list_some([f"{a} and {b}" for a, b in unknown], SHOWN, quoted=False)
         yield (
-            f"{count_of(len(unknown), 'pair')} of columns are not known, since no site answered "
-            f"for both under masks: {pairs}; that the consensus does not join them says nothing"
+            f"{count_of(len(unknown), 'pair')} of columns could not be judged, because no site "
+            f"answered for both under masks: {pairs}; that the consensus does not join them is no "
+            "sign of independence"
         )
 
 
@@ -62,9 +63,9 @@ def _on_divided(result: FederationResult) -> Iterator[str]:
     lone = [name for name in result.divided if not joined[result.schema.names.index(name)].any()]
     if lone:
         yield (
-            f"every site has a single state of {list_some(lone, SHOWN)}, and different sites have "
-            "different ones: no site can see an edge there, but counts over all sites can (choose "
-            "= counts, site-column)"
+            f"every site has a single state of {list_some(lone, SHOWN)}, and sites differ in it: "
+            "no site can find an edge there, but counts over all sites can show one (choose = "
+            "counts, site-column)"
         )
 
 
@@ -72,9 +73,9 @@ def _on_groups(result: FederationResult) -> Iterator[str]:
     if result.groups:
         larger, smaller = (list_some(names, 20, quoted=False) for names in result.groups)
         yield (
-            f"the sites are two groups with structures of their own, {larger} and {smaller}: "
-            "counts over both would mix them, so the structures alone chose; run each group by "
-            "itself"
+            f"the sites are two groups with different structures, {larger} and {smaller}: counts "
+            "over both would mix them, so the consensus was chosen by the structures alone; run "
+            "each group by itself"
         )
 
 
@@ -87,7 +88,8 @@ def _on_outliers(result: FederationResult) -> Iterator[str]:
         yield (
             "some sites' structures are far from the consensus (SMHD; "
             f"{statistics.median_low(far.values()):.1f} for the median site): "
-            f"{list_some(named, SHOWN, quoted=False)}; see whether their tables are like the others"
+            f"{list_some(named, SHOWN, quoted=False)}; check whether their tables are like the "
+            "others"
         )
 
 
@@ -97,9 +99,9 @@ def _on_unheard(choice: CountedChoice) -> Iterator[str]:
         one = len(choice.unheard) == 1
         yield (
             f"{list_some(choice.unheard, len(choice.unheard), quoted=False)} "
-            f"{'was' if one else 'were'} left out of the counts: by the rows of the other sites "
-            "another structure is far better than what the rows of all sites chose; see whether "
-            f"{'its table is' if one else 'their tables are'} like the others"
+            f"{'was' if one else 'were'} left out of the counts: on the rows of the other sites "
+            "another structure scores far better than the one that the rows of all sites chose; "
+            f"check whether {'its table is' if one else 'their tables are'} like the others"
         )
 
 
@@ -110,9 +112,8 @@ def _on_largest(choice: CountedChoice) -> Iterator[str]:
     largest = max(choice.rows, key=lambda site: choice.rows[site], default="")
     if len(choice.rows) > 2 and 2 * choice.rows[largest] > total:
         yield (
-            f"{largest} has {choice.rows[largest]:,} of the {total:,} rows that had a say in the "
-            "counts, more than all other sites together: what the counts chose is mostly what its "
-            "table supports"
+            f"{largest} has {choice.rows[largest]:,} of the {total:,} rows that were counted, more "
+            "than all other sites together: its table decides most of what the counts chose"
         )
 
 
@@ -139,9 +140,9 @@ def _on_unpaid(result: FederationResult) -> Iterator[str]:
     if lost:
         sites = count_of(len(set().union(*lost.values())), "site")
         yield (
-            f"structures of row weight {result.row_weight:g} had families of more parameters than "
-            f"the rows of all sites pay for, at {sites} of {len(result.replies)}; these families "
-            "keep the parents with which the next smaller row weight joins them: "
+            f"at {sites} of {len(result.replies)}, row weight {result.row_weight:g} gave some "
+            "variables parents with more parameters than the rows of all sites support; these "
+            "variables keep only the parents with which the next smaller row weight joins them: "
             f"{list_some(sorted(lost), SHOWN)}"
         )
 
@@ -157,19 +158,20 @@ def _on_families(choice: CountedChoice, schema: Schema) -> Iterator[str]:
     if choice.unscored:
         names = list_some([_name(each, schema) for each in choice.unscored], SHOWN, quoted=False)
         yield (
-            "sums of products give some families no score, since some of their columns determine "
-            f"others or they have more parents than rows, so the structures decide: {names}"
+            "sums of products give some families no score, because some of their columns determine "
+            f"others or they have more parents than rows; the structures decide instead: {names}"
         )
     kept = [family for family in choice.uncounted if family not in choice.unscored]
     if kept:
         names = _name_all(kept, schema)
-        yield f"some families are too large to be counted, so the structures decide: {names}"
+        yield f"some families are too large to be counted; the structures decide instead: {names}"
     others = set(choice.left_out) - set(kept)
     if others:
         smallest = min(others, key=lambda family: (cells_of(schema, family), family))
         yield (
-            f"{count_of(len(others), 'family')} of other candidates were beyond the limits of what "
-            f"is counted, the smallest {_name_all([smallest], schema)}"
+            f"{count_of(len(others), 'family')} of other candidates "
+            f"{'was' if len(others) == 1 else 'were'} not counted, because of the limits on "
+            f"counts; the smallest is {_name_all([smallest], schema)}"
         )
 
 

@@ -104,14 +104,15 @@ class Grouping:
         if self.how != "auto":
             return f"The number of groups was given, {self.how}; nothing was tested."
         if not self.cut.splits:
-            return "Too few sites to test: two groups of two are the least."
+            return "Too few sites to test: it takes two groups of at least two."
         first = self.cut.splits[0]
         verdict = "more than one population" if first.made else "no sign of a second population"
         if first.significant and not first.made:
-            verdict = "too few: a learner with two optima differs in as many"
+            verdict = "too few pairs: two optima of one learner differ in as many"
         return (
-            f"Test of one population ({self._of_rows()}): p = {first.p:.3f} at level {ALPHA:g}, "
-            f"the parts differ in {first.pairs:.1f} pairs, {verdict}."
+            f"Test whether all sites are one population ({self._of_rows()}): p = {first.p:.3f} "
+            f"(level {ALPHA:g}); the two parts differ in {first.pairs:.1f} pairs of variables: "
+            f"{verdict}."
         )
 
     def _of_rows(self) -> str:
@@ -120,14 +121,14 @@ class Grouping:
         if profiles.several:
             by = "by several structures of every site"
             if profiles.rows is None and profiles.shows_rows:
-                return f"{by}, whose variety stands for its rows"
+                return f"{by}, whose variety takes the place of its number of rows"
             return f"{self._rows_told()}, {by}"
         return self._rows_told()
 
     def _rows_told(self) -> str:
         if self.tree.profiles.rows is not None:
-            return "with rows told"
-        return "without the sites' rows: what may be due to them is ignored"
+            return "with the sites' numbers of rows"
+        return "without the sites' rows: differences that may be due to them are ignored"
 
     def _alone(self) -> str:
         labels = [self.tree.profiles.sites[i] for i in self.outliers]
@@ -143,9 +144,9 @@ class Grouping:
         sure = sum(d.p_holm <= 0.05 for d in edges)
         turned = len(self.differences) - len(edges)
         return (
-            f"The groups differ in {count_of(len(edges), 'edge')} ({sure} with p <= .05 by Fisher "
-            f"and Holm) and in {count_of(turned, 'direction')} of shared edges; all share "
-            f"{count_of(self.core.dag.n_edges, 'edge')}.{self._by_counts()}"
+            f"The groups differ in {count_of(len(edges), 'edge')} ({sure} significant at .05 by "
+            f"Fisher's test with Holm's correction) and in {count_of(turned, 'direction')} of "
+            f"shared edges; all share {count_of(self.core.dag.n_edges, 'edge')}.{self._by_counts()}"
         )
 
     def _by_counts(self) -> str:
@@ -156,8 +157,8 @@ class Grouping:
             for kind in ("structure", "parameters")
         }
         return (
-            f" By counts the structure differs at {count_of(of['structure'], 'variable')}, the "
-            f"parameters alone at {count_of(of['parameters'], 'variable')}."
+            f" By counts, {count_of(of['structure'], 'variable')} differ in their parents, and "
+            f"{count_of(of['parameters'], 'variable')} only in their parameters."
         )
 
 

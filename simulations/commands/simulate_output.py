@@ -171,13 +171,11 @@ def title_of(experiment: Experiment, clients: int) -> str:
     """What was run, in a few words."""
     learner = experiment.learner
     data = experiment.data
-    source = data.network or data.table or f"{count_of(len(data.sites), 'site')}"
+    source = data.network or data.table
+    who = f"{Path(source).name}: {count_of(clients, 'client')}" if source else ""
     private = guarantee_of(learner) is not None
     how = f"at ε {learner.epsilon:g}" if private else f"with {learner.score}"
-    return (
-        f"{Path(source).name}: {count_of(clients, 'client')}, {learner.learner} {how}, "
-        f"{experiment.engine}"
-    )
+    return f"{who or count_of(clients, 'site')}, {learner.learner} {how}, {experiment.engine}"
 
 
 def simulated_guarantee(experiment: Experiment) -> Guarantee | None:

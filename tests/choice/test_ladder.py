@@ -190,7 +190,11 @@ def test_errors_that_all_sites_share_are_seen_by_their_parameters() -> None:
         state = server_round(ServerState(schema, 4), replies, (), ConsensusSettings())
         assert state.result.row_weight == 2.0
         assert ["".join(arc) for arc in state.result.consensus.dag.edges] == expected
-        told = [remark for remark in run_remarks(state.result) if "pay for" in remark]
+        told = [
+            remark
+            for remark in run_remarks(state.result)
+            if "parameters than the rows of all sites support" in remark
+        ]
         assert len(told) == (states == 30)
         assert all("at 4 sites of 4" in remark and remark.endswith(": 'e'") for remark in told)
         assert state.result.replies == tuple(sorted(replies, key=lambda reply: reply.client))

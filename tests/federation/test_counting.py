@@ -83,7 +83,7 @@ def test_a_site_with_most_of_the_counted_rows_is_named(
     counted = {f"site {k}": own for k, own in enumerate(rows)}
     replies = tuple(replace(reply, rows=None) for reply in whole.replies)
     result = replace(whole, replies=replies, choice=replace(whole.choice, rows=counted))
-    said = [words for words in run_remarks(result) if "rows that had a say" in words]
+    said = [words for words in run_remarks(result) if "rows that were counted" in words]
     assert bool(said) == named
     assert all("site 0 has 902 of the 1,803 rows" in words for words in said)
     assert not any("rows that" in words for words in run_remarks(replace(result, choice=None)))

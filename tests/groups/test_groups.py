@@ -501,7 +501,7 @@ def test_the_order_of_sites_and_names_does_not_matter() -> None:
 def test_rows_that_are_not_told_cost_power_and_are_said() -> None:
     told = two_populations((6, 4), seed=2, moved=20)
     silent = [SiteStructures(s.site, s.dags, s.shares) for s in told]
-    assert "with rows told" in group_sites(told, "auto", first_dag).lines()[1]
+    assert "with the sites' numbers of rows" in group_sites(told, "auto", first_dag).lines()[1]
     assert "without the sites' rows" in group_sites(silent, "auto", first_dag).lines()[1]
 
 
@@ -533,7 +533,7 @@ def test_one_group_has_the_consensus_of_all() -> None:
     grouping = group_sites(sites, "auto", first_dag, whole)
     assert grouping.consensuses == (whole,)
     assert (
-        "p = 1.000 at level 0.05, the parts differ in 0.0 pairs, no sign of a second"
+        "p = 1.000 (level 0.05); the two parts differ in 0.0 pairs of variables: no sign of"
         in grouping.lines()[1]
     )
     assert group_sites(sites[:3], "auto", first_dag).lines()[1].startswith("Too few sites")

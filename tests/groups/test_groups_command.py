@@ -209,7 +209,9 @@ def test_what_stands_for_rows_that_are_not_told(
     for folder in ("run", "less"):
         told = json.loads((tmp_path / folder / "run.json").read_text(encoding="utf-8"))["groups"]
         assert told["rows_told"] is False
-        assert ("whose variety stands for its rows" in told["lines"][1]) == (learner == "bootstrap")
+        assert ("whose variety takes the place of its number of rows" in told["lines"][1]) == (
+            learner == "bootstrap"
+        )
         assert "several structures" in told["lines"][1]
 
 

@@ -66,7 +66,7 @@ def test_blocks_of_alike_sites_get_the_consensus_of_the_open_run(tmp_path: Path)
     require_words_on_lone_sites(summed)
     unknown = [("asia", "tub"), ("asia", "xray"), ("bronc", "tub"), ("bronc", "xray")]
     assert summed.unknown == (*unknown, ("lung", "tub"), ("lung", "xray"))
-    assert "6 pairs of columns are not known" in run_remarks(summed)[0]
+    assert "6 pairs of columns could not be judged" in run_remarks(summed)[0]
     told = sums_content(summed)
     assert told["columns"]["client 4"] == list(RADIOLOGY)
     assert len(told["never_together"]) == 6

@@ -41,8 +41,8 @@ def test_a_family_without_a_score_is_not_said_to_be_too_large(
     result = of_sums("ac", "bc")
     assert set(result.consensus.dag.edges) == {("a", "c"), ("b", "c")}
     assert run_remarks(result) == (
-        "sums of products give some families no score, since some of their columns determine "
-        "others or they have more parents than rows, so the structures decide: c given a, b",
+        "sums of products give some families no score, because some of their columns determine "
+        "others or they have more parents than rows; the structures decide instead: c given a, b",
     )
     print_counts(result.choice)
     said = capsys.readouterr().out
