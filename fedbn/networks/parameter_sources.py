@@ -24,6 +24,7 @@ __all__ = [
     "held_back_words",
     "lacking_of",
     "not_given_in",
+    "remarks_in",
     "remarks_on",
     "turned_words",
     "unanswered_in",
@@ -179,18 +180,52 @@ def remarks_on(sources: ParameterSources) -> list[str]:
     ]
     lines += held_back_words(dict(sources.held_back))
     lines += [each.words for each in sources.not_given]
-    if sources.added:
-        lines.append(added_words(sources.added, sources.turned))
-    if sources.shifts:
-        names = list_some([variable for variable, _ in sources.shifts], SHOWN)
-        lines.append(
-            f"the sites differ by constants in {names}: equations are those within sites, for the "
-            "mean of all rows; fedbn query --site has those of one site"
-        )
-    if sources.cut:
-        lines.append(cut_words(dict(sources.cut)))
+    lines += _network_words(
+        sources.added, sources.turned, [name for name, _ in sources.shifts], dict(sources.cut)
+    )
     failure = [f"the consensus has no parameters: {sources.failure}"] if sources.failure else []
     return lines + failure
+
+
+def _network_words(
+    added: Sequence[Sequence[str]],
+    turned: Sequence[Sequence[str]],
+    shifted: Sequence[str],
+    cut: Mapping[str, Sequence[float]],
+) -> list[str]:
+    """How the network with parameters differs from the consensus, and from what a site has."""
+    lines = [added_words(added, turned)] if added else []
+    if shifted:
+        lines.append(
+            f"sites differ by a constant in {list_some(shifted, SHOWN)}: the equations are those "
+            "within sites, with the mean of the constants over all rows; fedbn query --site uses "
+            "those of one site"
+        )
+    return lines + ([cut_words(cut)] if cut else [])
+
+
+def remarks_in(run: Mapping[str, Any], source: str) -> list[str]:
+    """The lines of `remarks_on` that a report has nowhere else, as the content of a `run.json` says
+    them; raises ResultsError, naming the source, where it has them in another form."""
+    told = run.get("parameters") or {}
+    if not isinstance(told, Mapping):
+        return []
+    try:
+        lines = [
+            f"the parameters are without the rows of {each['client']}: "
+            f"{_reason(each['client'], each['reason'])}"
+            for each in told.get("refused", ())
+        ]
+        lines += _network_words(
+            told.get("added", ()), told.get("turned", ()), list(told.get("shifts", ())),
+            told.get("cut", {}),
+        )  # fmt: skip
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ResultsError(
+            f'{source}: "parameters" must say whose rows they are of, found {told!r:.80}'
+        ) from None
+    failure = told.get("failure")
+    return lines + ([f"the consensus has no parameters: {failure}"] if failure else [])
 
 
 def _reason(site: str, reason: str) -> str:
@@ -210,12 +245,13 @@ def _reason(site: str, reason: str) -> str:
 def cut_words(cut: Mapping[str, Sequence[float]]) -> str:
     """Which numbers the network has as intervals.
 
-    >>> cut_words({"age": [40, 60.5]})
-    'answers are by intervals of numbers that the structure has whole: age (40, 60.5)'
+    >>> cut_words({"age": [40, 60.5]}).partition(": ")[2]
+    'age (40, 60.5)'
     """
     told = (f"{name} ({', '.join(f'{p:g}' for p in points)})" for name, points in cut.items())
     return (
-        "answers are by intervals of numbers that the structure has whole: "
+        "the network with parameters has intervals of these columns, which are numbers in the "
+        "structure: "
         f"{list_some(list(told), SHOWN, quoted=False)}"
     )
 
@@ -232,10 +268,10 @@ def added_words(added: Sequence[Sequence[str]], turned: Sequence[Sequence[str]])
         for edges in (added, turned)
     )
     return (
-        "answers need categories before numbers: the network with parameters has "
+        "exact answers need categories before numbers: the network with parameters has "
         f"{count_of(len(added), 'edge')} more than the consensus, {more}"
         + (f", and turned {around}" if turned else "")
-        + "; it answers what is observed, not what is set"
+        + "; ask it with --given, not with --do"
     )
 
 
@@ -246,9 +282,9 @@ def against_words(against: Sequence[str]) -> str:
     'no network of the class keeps the knowledge as well (bmi -> sex is forbidden)'
     """
     return (
-        "answers need categories before numbers: no network of the class keeps the knowledge as "
-        f"well ({list_some(against, SHOWN, quoted=False)}); it answers what is observed, not what "
-        "is set"
+        "exact answers need categories before numbers: no network of the class keeps the knowledge "
+        f"as well ({list_some(against, SHOWN, quoted=False)}); ask it with --given, not "
+        "with --do"
     )
 
 

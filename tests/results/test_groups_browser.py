@@ -175,7 +175,10 @@ def test_a_number_that_was_asked_for_is_no_finding(tab: Tab) -> None:
     assert outcome.grouping is not None
     found = replace(outcome, grouping=replace(outcome.grouping, how="auto"))
     page = tab.show(report_content(found, RUN))
-    assert "2 populations of sites found." in page.locator(".answers").inner_text()
+    said = page.locator(".answers").inner_text()
+    assert "2 populations of sites found. They differ in" in said
+    assert "with a network each: group 1 has 4 sites and" in said
+    assert "drawn below, mixes them: a network of" in said
 
 
 def test_names_that_mean_harm_and_the_public_page(tab: Tab) -> None:

@@ -19,6 +19,7 @@ from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.networks.parameter_sources import ParameterSources, remarks_on
 from fedbn.results.dictionary import COLUMNS
 from fedbn.results.outcome import Client, Outcome, PooledReference
 from fedbn.results.page.content import report_content
@@ -382,3 +383,23 @@ def test_a_name_is_drawn_where_one_of_the_fonts_has_its_script(
     monkeypatch.setattr(fonts, "font_families", lambda: ("DejaVu Sans Mono",))
     with pytest.warns(FedbnWarning, match="is #1"):
         assert fonts.drawable_labels(["\u0505"]) == {"\u0505": "#1"}
+
+
+def test_what_parameters_lack_is_no_lack_of_warnings() -> None:
+    """The report has the lines that the command prints, and the public page none of them."""
+    sources = ParameterSources(
+        sites=("a",),
+        refused=(("b", "no reply"),),
+        added=(("ill", "age"),),
+        turned=(("ill", "crp"),),
+        shifts=(("crp", (("a", 1.0),)),),
+        cut=(("age", (40.0,)),),
+    )
+    content = report_content(ordinary(), {**RUN, "parameters": sources.to_dict()})
+    assert content["parameter_remarks"] == remarks_on(sources)
+    assert "the parameters are without the rows of b: no reply" in page_html(content)
+    assert "See also the warnings under" in page_html(content)
+    assert "no reply" not in page_html(public_content(content))
+    with pytest.raises(ResultsError, match="must say whose rows"):
+        report_content(ordinary(), {**RUN, "parameters": {"refused": [3]}})
+    assert "parameter_remarks" not in report_content(ordinary(), RUN)

@@ -178,14 +178,12 @@ def test_arrows_from_numbers_to_a_category(
     capsys.readouterr()
     run("query", "out", "--ask", "ill", "--given", "age=75", "crp=1", "--json")
     assert json.loads(capsys.readouterr().out)["ill"]["y"] > 0.9
-    with pytest.raises(QueryError, match="it answers what is observed, not what is set; fedbn"):
+    with pytest.raises(QueryError, match="ask it with --given, not with --do; fedbn"):
         run("query", "out", "--ask", "ill", "--do", "age=75")
-    with pytest.warns(UserWarning, match="answers are by intervals of numbers"):
+    with pytest.warns(UserWarning, match="the network with parameters has intervals"):
         run("parameters", "out", "--sites", *files, "--cuts", "age=50,60,70", "--cuts", "crp=0")
     capsys.readouterr()
     run("query", "out", "--ask", "ill", "--given", "age=75", "crp=1", "--json")
     told = capsys.readouterr()
     assert json.loads(told.out)["ill"]["y"] > 0.9
-    assert (
-        "intervals of numbers that the structure has whole: age (50, 60, 70), crp (0)" in told.err
-    )
+    assert "which are numbers in the structure: age (50, 60, 70), crp (0)" in told.err

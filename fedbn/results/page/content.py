@@ -19,11 +19,16 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import structure_text
 from fedbn.networks.parameter_sources import held_back_in
 from fedbn.results.outcome import Outcome
-from fedbn.results.page.groups import group_pairs, groups_content, groups_sentence
-from fedbn.results.page.parameters import told_not_given, told_numbers, told_parameters
+from fedbn.results.page.groups import group_pairs, group_words, groups_content
+from fedbn.results.page.parameters import (
+    told_not_given,
+    told_numbers,
+    told_parameters,
+    told_remarks,
+)
 from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
 from fedbn.results.page.variables import unknown_of, variables_content
-from fedbn.results.page.words import answers, headline
+from fedbn.results.page.words import GroupWords, answers, headline
 from fedbn.results.placement import (
     HALF,
     Placement,
@@ -180,15 +185,18 @@ def _answers(
 ) -> list[list[str]]:
     """Rows of the page's first table: question, answer, answer for the public."""
     facts = summary if isinstance(summary, Mapping) else vars(summary)
-    n_rows, distances, groups, unknown = None, None, "", 0
+    n_rows, distances, groups, unknown, measured = None, None, GroupWords(), 0, None
     if outcome is not None and outcome.votes is None:
         sites = client_rows(outcome)
         known = [row.rows for row in sites if row.rows is not None]
         n_rows = sum(known) if len(known) == len(sites) else None
         distances = {row.client: row.smhd_to_consensus for row in sites}
-        groups = "" if outcome.grouping is None else groups_sentence(outcome.grouping)
-        unknown = 0 if outcome.is_whole else len(unknown_pairs(outcome))
-    found = answers(facts, dag, run, edges, n_rows, distances, groups, unknown)
+        groups = groups if outcome.grouping is None else group_words(outcome.grouping)
+        if not outcome.is_whole:
+            unknown = len(unknown_pairs(outcome))
+            sizes = [client.dags[0].n for client in outcome.clients]
+            measured = min(sizes), max(sizes)
+    found = answers(facts, dag, run, edges, n_rows, distances, groups, unknown, measured)
     return [[each.question, each.text, each.public] for each in found]
 
 
@@ -206,6 +214,7 @@ def _tail(
         **told_parameters(network, held_back_in(run, "run.json"), dag.names),
         **told_numbers(network, run),
         **told_not_given(run),
+        **told_remarks(run),
         "settings": {key: _text(value) for key, value in given.items()},
         "versions": dict(run.get("versions") or {}),
         "inputs": list(run.get("inputs") or ()),

@@ -20,16 +20,20 @@ from fedbn.groups.grouping import Grouping
 from fedbn.groups.tree import SiteTree
 from fedbn.results.page.states import decimal
 from fedbn.results.page.tables import PAGE, page_table
+from fedbn.results.page.words import GroupWords
 from fedbn.results.placement import printable_name
-from fedbn.wording import count_of
+from fedbn.wording import count_of, list_some
 
-__all__ = ["MARKS", "group_pairs", "groups_content", "groups_section", "groups_sentence"]
+__all__ = ["MARKS", "group_pairs", "group_words", "groups_content", "groups_section"]
 
 MARKS = ("●", "■", "▲", "◆", "▼", "★")
 """Of groups 1, 2, ...; they begin again after the last, as the colours g0 to g5 do."""
 
 LABELLED = 80
 """Up to so many sites are named in the tree."""
+
+NAMED = 4
+"""The first lines of the page describe groups up to this number."""
 
 WIDTH = 640
 """Of the branches, in units that the page stretches to its own width."""
@@ -42,10 +46,10 @@ APART = 3
 
 SCALES = {
     "mean SMHD": "Average linkage; the scale is the mean SMHD between the sites of two branches.",
-    "1 - cosine beyond rows": "Average linkage; the scale is how differently the sites of two "
-    "branches deviate from what sites of their rows (told, or judged by how much a site's own "
-    "structures vary) are expected to find: 0 in the same pairs and the same way, 1 in ways that "
-    "have nothing to do with each other, 2 in opposite ways (1 - cosine, mean over the sites).",
+    "1 - cosine beyond rows": "Average linkage. A structure depends on the number of rows that it "
+    "was learned from; the tree shows what is left when this is taken out. The scale compares how "
+    "the sites of two branches deviate from what is expected with their rows: 0 in the same pairs "
+    "and in the same way, 1 independently, 2 in opposite ways (1 - cosine, mean over the sites).",
 }
 """What the heights of the tree are -> how the page explains it."""
 
@@ -90,11 +94,27 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
     }  # fmt: skip
 
 
-def groups_sentence(grouping: Grouping) -> str:
-    """How many populations were found, or how many groups were asked for, which is no finding."""
-    if grouping.how == "auto":
-        return f"{count_of(grouping.count, 'population')} of sites found."
-    return f"{count_of(grouping.count, 'group')} of sites, as asked for."
+def group_words(grouping: Grouping) -> GroupWords:
+    """The words on the groups of a run."""
+    found = grouping.how == "auto"
+    named = count_of(grouping.count, "population" if found else "group")
+    many = f"{named} of sites{' found' if found else ', as asked for'}"
+    if grouping.count == 1:
+        return GroupWords("", f"{many}.")
+    edges = [d for d in grouping.differences if d.kind == "edge"]
+    turned = len(grouping.differences) - len(edges)
+    differ = (
+        f"{many}. They differ in {count_of(len(edges), 'edge')} and in "
+        f"{count_of(turned, 'direction')}, see Groups of sites."
+    )
+    own = [
+        f"group {grouping.title(g)} has {count_of(len(grouping.members(g)), 'site')} and "
+        f"{count_of(dag.n_edges, 'edge')}"
+        for g, dag in enumerate(grouping.consensuses, start=1)
+    ]
+    return GroupWords(
+        f"{named} of sites, with a network each: {list_some(own, NAMED, quoted=False)}. ", differ
+    )
 
 
 def _scale_of(tree: SiteTree) -> str:
@@ -175,7 +195,7 @@ def _branches(groups: Mapping[str, Any], m: int, leaves: Mapping[int, float]) ->
     root = 2 * m - 2
     parts = []
     for node, (a, b, height) in enumerate(groups["joins"], start=m):
-        x[node], y[node] = 10 + (WIDTH - 10) * (1 - height / top), (y[a] + y[b]) / 2
+        x[node], y[node] = 10 + (WIDTH - 12) * (1 - height / top), (y[a] + y[b]) / 2
         of[node] = of[a] if of[a] == of[b] else -1
         sizes[node] = sizes[a] + sizes[b]
         kind = f"g{of[node] % len(MARKS)}" if of[node] >= 0 else "g-none"

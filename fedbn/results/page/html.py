@@ -29,7 +29,7 @@ __all__ = ["page_html", "page_of"]
 
 
 UNSCRIPTED = ("settings", "versions", "inputs", "hashes", "command", "consensus", "bif",
-              "answers")  # fmt: skip
+              "answers", "parameter_remarks")  # fmt: skip
 """Parts of the content that the script does not need."""
 
 
@@ -238,24 +238,26 @@ def _variables(content: Mapping[str, Any]) -> str:
 
 
 def _parameters(content: Mapping[str, Any]) -> str:
+    told = _warning_list(content.get("parameter_remarks") or ())
     if content["parameters"] is None:
         text = "<p>This report has no parameters: they are not known, or were left out.</p>"
-        return _section("parameters", "Parameters", text)
+        return _section("parameters", "Parameters", text + told)
     text = "<p class='hint'>Choose a variable here or in the drawing.</p>"
     held_back = content.get("held_back") or ()
     if held_back:
         text += (
-            "<p class='warning'>Some tables are without the rows of some sites, whose policy holds "
-            "back families with small counts (min-cell): rare states may come out too rare.</p>"
+            "<p class='warning'>Some tables lack the rows of some sites, whose policy holds back "
+            "small counts (min-cell): the probabilities of rare states may be too small.</p>"
         ) + page_table(["Variable", "Without the rows of"], held_back)
     not_given = content.get("not_given") or ()
     if not_given:
         items = "".join(f"<li>{escape(words)}</li>" for words in not_given)
         text += (
-            "<p class='warning'>Some tables are not known, as no site that has all their columns "
-            "gave counts. Variables that descend from these have no table here, either: no "
+            "<p class='warning'>Some tables are not known, because no site with all their columns "
+            "sent counts. The variables that descend from these have no table either, and no "
             f"question about them has an answer.</p><ul>{items}</ul>"
         )
+    text += told
     text += parameter_tables(content) + numbers_section(content.get("numbers") or ())
     return _section("parameters", "Parameters", text)
 
@@ -289,10 +291,9 @@ def _distances_to(gold: Mapping[str, Any]) -> str:
 def _warnings(content: Mapping[str, Any]) -> str:
     if content["public"]:
         return ""
-    parts = []
-    if content["remarks"]:
-        items = "".join(f"<li>{escape(text)}</li>" for text in content["remarks"])
-        parts.append(f"<ul class='warning'>{items}</ul>")
+    parts = [_warning_list(content["remarks"])]
+    if any(content.get(key) for key in ("held_back", "not_given", "parameter_remarks")):
+        parts.append("<p>See also the warnings under <a href='#parameters'>Parameters</a>.</p>")
     if content["refused"]:
         parts.append("<h3>Replies that were not used</h3>")
         parts.append(page_table(["Site", "Reason"], content["refused"]))
@@ -301,12 +302,17 @@ def _warnings(content: Mapping[str, Any]) -> str:
         parts.append(page_table(["Site", "Column", "State"], content["lone_states"]))
     if content["imputed"]:
         parts.append(
-            "<h3>Missing cells that were imputed</h3><p>Imputing is right where cells are missing "
-            "at random: whether one is missing may depend on what is seen in its row, not on the "
-            "cell itself.</p>"
+            "<h3>Missing cells that were imputed</h3><p>Imputing is valid if cells are missing at "
+            "random: whether a cell is missing may depend on the other cells of its row that are "
+            "there, but not on its own value.</p>"
         )
         parts.append(page_table(["Site", "Column", "Share of its cells"], content["imputed"]))
     return _section("warnings", "Warnings", "".join(parts) or "<p>None.</p>")
+
+
+def _warning_list(texts: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f"<ul class='warning'>{items}</ul>" if items else ""
 
 
 def _origin(content: Mapping[str, Any]) -> str:

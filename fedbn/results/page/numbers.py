@@ -146,8 +146,8 @@ def _drawing(column: Mapping[str, Any]) -> str:
     drawn = "".join(f"<g>{part}</g>" for part in parts)
     return (
         f"<h3>{name}</h3>"
-        f'<svg class="numbers" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        f'<div class="scroll"><svg class="numbers" viewBox="0 0 {_WIDTH} {height}" role="img" '
         f'aria-label="Where the values of {escape(column["name"], quote=True)} lie" '
-        f'style="max-width:{_WIDTH}px;width:100%" font-size="12" fill="currentColor">{drawn}</svg>'
+        f'font-size="12" fill="currentColor">{drawn}</svg></div>'
         f"{more}"
     )

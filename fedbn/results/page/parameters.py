@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fedbn.errors import FedbnWarning, QueryError
 from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork, Regressions
 from fedbn.networks.network import BayesianNetwork
-from fedbn.networks.parameter_sources import not_given_in
+from fedbn.networks.parameter_sources import not_given_in, remarks_in
 from fedbn.results.page.numbers import numbers_content, spreads_in
 from fedbn.results.placement import printable_name
 
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from fedbn.arrays import Floats
     from fedbn.networks.conditional_gaussian import Network
 
-__all__ = ["ROWS", "parameters_of", "told_not_given", "told_numbers", "told_parameters"]
+__all__ = [
+    "ROWS",
+    "parameters_of",
+    "told_not_given",
+    "told_numbers",
+    "told_parameters",
+    "told_remarks",
+]
 
 ROWS = 50
 """Rows of a table that are shown."""
@@ -67,6 +74,13 @@ def told_not_given(run: Mapping[str, Any]) -> dict[str, Any]:
     """`not_given`, one line for every family whose table is not known; nothing where all are."""
     found = not_given_in(run, "run.json")
     return {"not_given": [printable_name(each.words) for each in found]} if found else {}
+
+
+def told_remarks(run: Mapping[str, Any]) -> dict[str, Any]:
+    """`parameter_remarks`, what else a reader of the parameters must be told; nothing where there
+    is nothing."""
+    found = remarks_in(run, "run.json")
+    return {"parameter_remarks": list(map(printable_name, found))} if found else {}
 
 
 def _place_all(

@@ -269,7 +269,7 @@ function edgeTable() {
   if (known) header.push("Sites");
   if (seen) header.push("Of", "Judges");
   if (gold) header.push("Against gold");
-  const words = ["no", "yes, directed", "yes, directed", "yes, open"];
+  const words = ["no", "yes, compelled", "yes, compelled", "yes, open"];
   const rows = () => {
     const codes = codesAt(now.reading, now.state);
     return data.pairs.map((row, key) => {

@@ -13,7 +13,7 @@ from fedbn.results.placement import printable_name
 from fedbn.results.rows import ConsensusRow
 from fedbn.wording import count_of
 
-__all__ = ["LeadLine", "answers", "headline", "number"]
+__all__ = ["GroupWords", "LeadLine", "answers", "headline", "number"]
 
 NOT_PUBLIC = "Not shown to the public."
 FEW_SITES = 6
@@ -32,6 +32,20 @@ class LeadLine:
     def alike(question: str, text: str) -> LeadLine:
         """An answer that anybody may read."""
         return LeadLine(question, text, text)
+
+
+@dataclass(frozen=True)
+class GroupWords:
+    """What the first lines of the page say of groups.
+
+    Attributes
+    ----------
+    found : what the groups are, with a network each; empty for one group.
+    differ : how many were found or asked for, which is no finding, and where they differ.
+    """
+
+    found: str = ""
+    differ: str = ""
 
 
 def headline(run: Mapping[str, Any], clients: int) -> str:
@@ -53,8 +67,9 @@ def answers(
     edges: Sequence[ConsensusRow],
     rows: int | None,
     distances: Mapping[str, float] | None,
-    groups: str = "",
+    groups: GroupWords = GroupWords(),
     unknown: int = 0,
+    measured: tuple[int, int] | None = None,
 ) -> list[LeadLine]:
     """What somebody who decides asks first, and the answers.
 
@@ -62,16 +77,17 @@ def answers(
     ----------
     facts : of the summary. edges : of the consensus. rows : of all sites; None: not known.
     distances : label of a site -> SMHD of its structures to the consensus; None: not known.
-    groups : a sentence on the groups of the sites; empty: nobody looked.
+    groups : what to say of the groups of the sites; empty: nobody looked.
     unknown : number of pairs of variables that no site has both of.
+    measured : smallest and largest number of variables of a site; None: all have all.
     """
     near = _certificate(facts)
     found = [
-        _participants(facts, rows, run, tuple(distances or ())),
-        LeadLine.alike("What was found?", _network_words(facts, dag)),
+        _participants(facts, rows, run, tuple(distances or ()), _measured_words(measured, dag.n)),
+        _finding(facts, dag, groups.found),
         LeadLine("How sure is it?", _support_words(edges) + near, near),
         LeadLine.alike("Are the arrows causes?", _arrow_words(facts, dag)),
-        LeadLine("Where do sites differ?", _difference(distances, groups), NOT_PUBLIC),
+        LeadLine("Where do sites differ?", _difference(distances, groups.differ), NOT_PUBLIC),
     ]
     if unknown:
         words = f"Whether {count_of(unknown, 'pair')} of variables are joined: no site has both."
@@ -81,8 +97,29 @@ def answers(
     return found
 
 
+def _measured_words(measured: tuple[int, int] | None, n: int) -> str:
+    if measured is None:
+        return ""
+    least, greatest = measured
+    many = str(least) if least == greatest else f"{least} to {greatest}"
+    return f" Each site has {many} of the {count_of(n, 'variable')}."
+
+
+def _finding(facts: Mapping[str, Any], dag: DAG, groups: str) -> LeadLine:
+    """Each of several groups has its network; the page draws that of all sites."""
+    public = _network_words(facts, dag)
+    if not groups:
+        return LeadLine.alike("What was found?", public)
+    mixed = f"The network of all sites, drawn below, mixes them: {public[0].lower()}{public[1:]}"
+    return LeadLine("What was found?", groups + mixed, public)
+
+
 def _participants(
-    facts: Mapping[str, Any], rows: int | None, run: Mapping[str, Any], labels: Sequence[str]
+    facts: Mapping[str, Any],
+    rows: int | None,
+    run: Mapping[str, Any],
+    labels: Sequence[str],
+    measured: str,
 ) -> LeadLine:
     """Number of sites and rows; the sites by name where they are few."""
     clients, refused = int(facts.get("clients", 0)), int(facts.get("refused") or 0)
@@ -98,7 +135,7 @@ def _participants(
     named = ""
     if 0 < len(labels) <= FEW_SITES:
         named = f" ({', '.join(printable_name(label) for label in labels)})"
-    return LeadLine("Who took part?", f"{who}{named}{many}{ends}", f"{who}{ends}")
+    return LeadLine("Who took part?", f"{who}{named}{many}{ends}{measured}", f"{who}{ends}")
 
 
 def _network_words(facts: Mapping[str, Any], dag: DAG) -> str:
