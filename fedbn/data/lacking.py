@@ -50,7 +50,7 @@ def draw_columns(
     if not 0 <= share < 1:
         raise ConfigError(f"the share of missing variables must be in [0, 1), not {share:g}")
     if blocks is not None and neighbours is not None:
-        raise ConfigError("variables are lost in blocks, or hubs are: not both")
+        raise ConfigError("missing-blocks and missing-hubs exclude each other")
     if blocks is not None and not 2 <= blocks <= n:
         raise ConfigError(f"missing-blocks must be between 2 and {n}, the columns, not {blocks}")
     block_of = np.arange(n) if blocks is None else rng.permutation(np.arange(n) % blocks)

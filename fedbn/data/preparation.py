@@ -174,7 +174,10 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
         _warn_of_numbers(source, data)
     _warn_of_constants(source, data)
     if dropped > MANY_DROPPED * rows:
-        _warn(f"{source}: left out, as a cell is missing: {dropped} of {count_of(rows, 'row')}")
+        _warn(
+            f"{source}: because a cell is missing, {dropped} of {count_of(rows, 'row')} "
+            f"{'is' if dropped == 1 else 'are'} left out"
+        )
     return Prepared(data, dropped)
 
 
@@ -288,12 +291,12 @@ def _require_numbers_there(
     """Numbers are named of a mixed table alone, and are among its columns."""
     if how.numbers and kind != "mixed":
         raise DataError(
-            f"numbers ({how.numbers[0]!r}) are named for mixed-bic and mixed-aic alone; a score of "
-            "categories needs cuts, and every column is a number for one of numbers"
+            f"--numbers ({how.numbers[0]!r}) is for mixed-bic and mixed-aic only: with a score of "
+            "categories numbers need cut points, with a score of numbers every column is a number"
         )
     unknown = sorted(set(how.numbers) - set(columns))
     if unknown:
-        raise DataError(f"{source}: there is no column {unknown[0]!r}, which is to be numbers")
+        raise DataError(f"{source}: there is no column {unknown[0]!r}, which --numbers names")
 
 
 def _dataset(

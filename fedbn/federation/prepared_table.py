@@ -110,7 +110,7 @@ def renew(table: str | Path, site: SiteFile, *, confirmed: bool = False) -> Cont
             what = "table" if prepared.contract.decisions == before.decisions else "site's file"
             raise ContractError(
                 f"{table} has a contract, number {number}, and its {what} has changed: a new one "
-                "lets other questions be asked of the same people; use --replace if that is wanted"
+                "allows further questions about the same people; use --replace to make it"
             )
         contract = replace(prepared.contract, number=number + 1)
         prepared = replace(prepared, contract=contract)

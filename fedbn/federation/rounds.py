@@ -275,7 +275,9 @@ def row_weights_of(replies: Sequence[ClientReply]) -> tuple[float, ...]:
             )
     many = {k for k in wanted if 2 * sum(k in own for own in sent) >= len(replies)}
     if not many:
-        raise ConfigError("no row weight is there in half of the replies: the others break limits")
+        raise ConfigError(
+            "no row weight is in half of the replies: at the other sites it broke limits"
+        )
     return tuple(sorted(many))
 
 

@@ -146,17 +146,17 @@ class DataSettings(Settings):
         share, more = self.missing_variables, self.missing_blocks is not None or self.missing_hubs
         if share == 0 and more:
             raise ConfigError(
-                "missing-blocks and missing-hubs say which variables are missing: give the share, "
-                "missing-variables"
+                "missing-blocks and missing-hubs need the share of missing variables "
+                "(missing-variables)"
             )
         if share == 1:
             raise ConfigError("missing-variables must be below 1: every client needs a variable")
         if share and not (self.network or self.table):
             raise ConfigError("missing-variables is for --network and --table, which are divided")
         if self.missing_hubs and self.network is None:
-            raise ConfigError("missing-hubs needs a network: neighbours in it say what a hub is")
+            raise ConfigError("missing-hubs needs a network: hubs have many neighbours in it")
         if self.missing_hubs and self.missing_blocks is not None:
-            raise ConfigError("variables are lost in blocks, or hubs are: not both")
+            raise ConfigError("missing-blocks and missing-hubs exclude each other")
 
     def sources(self) -> Mapping[str, object]:
         """Key -> value of the settings that name the data."""
@@ -350,14 +350,14 @@ class ConsensusSettings(Settings):
         if self.max_treewidth is not None and self.choose != "smhd":
             raise ConfigError(
                 f"max-treewidth is for choose = smhd, not for {self.choose}: counts choose "
-                "families, whatever width they make together"
+                "families one by one, and cannot limit their width together"
             )
         if self.fusion != "mcbnc" and self.choose != "smhd":
             raise ConfigError(
                 f"choose {self.choose} is for the fusion mcbnc, not for {self.fusion!r}"
             )
         if self.aggregation != "open" and self.robust == "median":
-            raise ConfigError("a median is no sum: with secure sums, robust is best, mean or clip")
+            raise ConfigError("secure sums give no median: robust must be best, mean or clip")
         if self.site_column is not None and (self.choose == "smhd" or self.aggregation != "open"):
             raise ConfigError(
                 f"site-column {self.site_column!r} needs choose = counts or climb, and aggregation "

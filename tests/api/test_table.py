@@ -56,7 +56,7 @@ def test_a_missing_cell_is_refused_or_what_the_caller_says(missing: object, kind
     frame = pd.DataFrame({"a": pd.Series([good, missing, other], dtype=object)})
     with pytest.raises(DataError, match="column 'a', row 2"):
         fb.Table.from_pandas(frame, kind)
-    with pytest.warns(FedbnWarning, match="left out, as a cell is missing: 1 of 3 rows"):
+    with pytest.warns(FedbnWarning, match="because a cell is missing, 1 of 3 rows is left out"):
         kept = fb.Table.from_pandas(frame, kind, fb.Preparation(missing_cells="drop-rows"))
     assert len(kept) == 2
 

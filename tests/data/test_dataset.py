@@ -207,7 +207,7 @@ def test_a_table_of_both_kinds_keeps_numbers_and_states(tmp_path: Path) -> None:
         _ = data.codes
     with pytest.raises(ConfigError, match="--numbers"):
         read_dataset(tmp_path / "t.csv", "mixed")
-    with pytest.raises(DataError, match="mixed-bic and mixed-aic alone"):
+    with pytest.raises(DataError, match="mixed-bic and mixed-aic only"):
         read_dataset(tmp_path / "t.csv", "categorical", how)
 
 

@@ -139,7 +139,7 @@ def test_missing_cells_drop_their_rows(csv_file):
     assert few.rows_dropped == 1
     assert few.dataset.schema.to_dict() == {"a": ["x", "y"], "b": ["1", "2"]}
     many = csv_file("a,b\n1,0\nx,1\n,2\n")
-    with pytest.warns(FedbnWarning, match="left out, as a cell is missing: 1 of 3 rows"):
+    with pytest.warns(FedbnWarning, match="because a cell is missing, 1 of 3 rows is left out"):
         assert read_prepared(many, "categorical", how).rows_dropped == 1
     numbers_only = csv_file("a,b\n1,0\n2,1\nNA,2\n")
     how = Preparation(missing=("NA",), missing_cells="drop-rows")

@@ -345,7 +345,7 @@ def test_panels_go_together_and_hubs_go_first() -> None:
         for k in range(20)
     )
     assert lost[:, :4].sum() > 4 * lost[:, 4:].sum()
-    with pytest.raises(ConfigError, match="not both"):
+    with pytest.raises(ConfigError, match="exclude each other"):
         draw_columns(4, 2, 0.5, np.random.default_rng(0), blocks=2, neighbours=neighbours)
     with pytest.raises(ConfigError, match=r"must be in \[0, 1\)"):
         draw_columns(4, 2, 1.0, np.random.default_rng(0))
@@ -357,7 +357,7 @@ def test_panels_go_together_and_hubs_go_first() -> None:
         ({"variables": "same"}, "use --variables union"),
         ({"missing_variables": 1.0}, "must be below 1"),
         ({"missing_variables": 0.0, "missing_blocks": 3}, "give the share"),
-        ({"missing_blocks": 3, "missing_hubs": True}, "not both"),
+        ({"missing_blocks": 3, "missing_hubs": True}, "exclude each other"),
         ({"network": None, "sites": ("a.csv", "b.csv")}, "is for --network and --table"),
     ],
 )
