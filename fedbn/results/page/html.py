@@ -44,7 +44,7 @@ def page_html(content: Mapping[str, Any]) -> str:
         _curve(content),
         _sites(content),
         _variables(content),
-        _section("edges", "Edges", f"<p>{ARROWS}</p>{edge_table(content)}"),
+        _edges(content),
         _parameters(content),
         _pooled_text(content),
         _warnings(content),
@@ -212,6 +212,18 @@ def _keys(content: Mapping[str, Any], gold: bool) -> str:
         words += [("true", "as in the gold network"), ("reversed", "other direction"),
                   ("extra", "not in the gold network")]  # fmt: skip
     return legend(words)
+
+
+def _edges(content: Mapping[str, Any]) -> str:
+    columns = ""
+    if _has_path(content):
+        columns = (
+            "<p>Support: share of the sites' structures that join the two variables. Ψ "
+            "(criticality): number of edges that must be cut in a site's structure, on average, to "
+            "separate the two. Deleted at θ: the smallest threshold at which the network lacks "
+            "the edge.</p>"
+        )
+    return _section("edges", "Edges", f"<p>{ARROWS}</p>{columns}{edge_table(content)}")
 
 
 def _sites(content: Mapping[str, Any]) -> str:

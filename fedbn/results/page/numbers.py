@@ -34,7 +34,7 @@ SITES = 40
 _NINE_TENTHS = 1.6448536269514722
 """Standard deviations of a normal from its mean to its quantiles of .05 and .95."""
 
-_WIDTH, _LEFT, _RIGHT, _ROW = 640, 170, 20, 18
+_WIDTH, _LEFT, _RIGHT, _ROW = 480, 150, 20, 18
 
 Row = tuple[str, float, float, float]
 """A label, the least, the middle and the greatest that is drawn."""
@@ -146,8 +146,8 @@ def _drawing(column: Mapping[str, Any]) -> str:
     drawn = "".join(f"<g>{part}</g>" for part in parts)
     return (
         f"<h3>{name}</h3>"
-        f'<div class="scroll"><svg class="numbers" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        f'<svg class="numbers" viewBox="0 0 {_WIDTH} {height}" role="img" '
         f'aria-label="Where the values of {escape(column["name"], quote=True)} lie" '
-        f'font-size="12" fill="currentColor">{drawn}</svg></div>'
+        f'font-size="12" fill="currentColor">{drawn}</svg>'
         f"{more}"
     )
