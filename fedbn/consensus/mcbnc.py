@@ -202,8 +202,6 @@ def path_from(
     threshold, pooling, k_max, min_judges, knowledge : as for `mcbnc_path`.
     end : of `time.monotonic()`; a path that is not complete then is cut short.
     """
-    from fedbn.graphs.bits import pack
-
     _check(k_max, 1, None, pooling)
     dag = start.reorder(inputs.names)
     order = np.array(dag.topological_order(), dtype=np.int64)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbn.errors import StructureError
+from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 
 __all__ = ["MinCut", "min_cut"]
@@ -47,7 +48,6 @@ def min_cut(dag: DAG, x: str, y: str, given: Iterable[str] = ()) -> MinCut:
     MinCut(size=2, arcs=(('b', 'd'), ('c', 'd')))
     """
     from fedbn._core import consensus
-    from fedbn.graphs.bits import pack
 
     place = {name: i for i, name in enumerate(dag.names)}
     s = tuple(given)

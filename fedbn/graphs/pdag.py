@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG, adjacency_of_edges, checked_graph, positions
 
 __all__ = ["PDAG", "consistent_extension", "dag_to_cpdag"]
@@ -108,7 +109,6 @@ def dag_to_cpdag(dag: DAG) -> PDAG:
     (('a', 'b'),)
     """
     from fedbn._core.graphs import cpdag
-    from fedbn.graphs.bits import pack, unpack
 
     _, ch, ne = cpdag(pack(dag.adjacency.T))
     return PDAG(dag.names, unpack(ch | ne, dag.n))
@@ -124,7 +124,6 @@ def consistent_extension(pdag: PDAG) -> DAG:
     StructureError : the PDAG has no consistent extension.
     """
     from fedbn._core.graphs import extension
-    from fedbn.graphs.bits import pack, unpack
 
     undirected = pdag.adjacency & pdag.adjacency.T
     directed = pdag.adjacency & ~undirected

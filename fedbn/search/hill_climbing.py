@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from fedbn._core.search import Hill
 from fedbn.errors import ConfigError
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
@@ -105,8 +106,6 @@ class _Climber:
 
     def run(self, dag: DAG) -> DAG:
         """The best DAG met from `dag`."""
-        from fedbn._core.search import Hill
-
         hill = Hill(
             self.score.core,
             pack(dag.adjacency.T),

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedbn._core.search import Kicks
 from fedbn.errors import ConfigError
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
@@ -188,8 +189,6 @@ def begin_kicks(
     score: TabulatedScore, rules: SearchRules, dag: DAG, kicks: KickRules, seed: int
 ) -> Kicks:
     """The compiled search at `dag`, before the first kick."""
-    from fedbn._core.search import Kicks
-
     return Kicks(
         score.core,
         pack(dag.adjacency.T),

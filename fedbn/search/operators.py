@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core import search
 from fedbn.errors import StructureError
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
@@ -173,8 +174,6 @@ def operators_on_record(
     ------
     StructureError : `cpdag` has no consistent extension, or an operator does not apply.
     """
-    from fedbn._core import search
-
     found: list[tuple[Operator, float, PDAG]] = []
     parents = pack(consistent_extension(cpdag).adjacency.T)
     for x, y, chosen, gain, to in search.leads(score.core, parents, getattr(search.Kind, kind)):

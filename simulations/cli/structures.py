@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fedbn.setting import require_one_of
 from simulations.commands.fuse_options import FuseOptions, fuse_settings
 from simulations.options import Json, Quiet, Seed, with_settings
 from simulations.progress import starting
@@ -50,7 +51,6 @@ def fuse(
     """
     with starting("reading the structures", not (quiet or as_json)):
         from fedbn.fusion.inputs import VARIABLES
-        from fedbn.setting import require_one_of
         from simulations.commands.fuse import fuse_and_report
         from simulations.inputs import read_inputs
 

@@ -13,7 +13,8 @@ import numpy as np
 import typer
 
 from fedbn.errors import ConfigError
-from fedbn.learners import find_learner
+from fedbn.learners import LearnerSettings, find_learner
+from fedbn.learners.learner import knowledge_in
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import require_writable, write_whole
 from fedbn.wording import count_of
@@ -98,8 +99,6 @@ def bootstrap(
     words = "reading the table, loading the learners"
     with starting(words, not (quiet or as_json)):
         from fedbn.graphs.writing import require_structure_file, write_structure
-        from fedbn.learners import LearnerSettings
-        from fedbn.learners.learner import knowledge_in
         from simulations.commands.learn import read_table
         from simulations.experiment import experiment_from
 

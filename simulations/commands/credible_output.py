@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
 from fedbn.errors import ResultsError
@@ -81,8 +82,6 @@ def _dot(found: CredibleSet, edges: list[dict[str, Any]], threshold: float) -> s
 
 
 def _matrix(found: CredibleSet, edges: list[dict[str, Any]]) -> Any:
-    import numpy as np
-
     place = {name: k for k, name in enumerate(found.names)}
     shares = np.zeros((len(place), len(place)))
     for edge in edges:

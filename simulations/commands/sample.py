@@ -8,9 +8,10 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
-from fedbn.data.tables import read_dataset, read_schema
+from fedbn.data.tables import csv_text, read_dataset, read_schema, write_table
 from fedbn.errors import ConfigError
 from fedbn.privacy.guarantee import Guarantee
 from fedbn.wording import count_of
@@ -76,9 +77,7 @@ def sample(
         raise ConfigError("--schema and --ledger go with --table and --epsilon")
     with stages(not (quiet or as_json)) as notify:
         notify("reading the network")
-        import numpy as np
 
-        from fedbn.data.tables import csv_text, write_table
         from simulations.terminal import print_json
 
         if table is None or epsilon is None:

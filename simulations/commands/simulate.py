@@ -20,7 +20,8 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import site_run
 from fedbn.federation.state import FederationResult
 from fedbn.privacy.ledger import reserve
-from fedbn.results.report import write_results
+from fedbn.results.outcome import Outcome
+from fedbn.results.report import check_results_folder, write_results
 from fedbn.results.rows import client_rows
 from fedbn.results.summary import summarise
 from server.checkpoint import forget
@@ -75,10 +76,6 @@ def run_and_report(
     """
     started = time.monotonic()
     with starting("loading the server", not (quiet or as_json)):
-        from fedbn.federation.state import FederationResult
-        from fedbn.results.outcome import Outcome
-        from fedbn.results.report import check_results_folder
-        from fedbn.results.summary import summarise
         from simulations.run import run_experiment
 
     require_private_run(site_run(experiment))

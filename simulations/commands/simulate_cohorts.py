@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning
+from fedbn.federation.secure_rounds import statements
+from fedbn.graphs.distances import smhd
 from fedbn.networks.parameter_sources import remarks_on
 from fedbn.wording import count_of
 from simulations.commands.fuse import warn_of
@@ -57,8 +60,6 @@ def simulate_cohorts(
 def _outcome_of(
     group: GroupOfSums, truth: DAG | None, run: ExperimentRun, experiment: Experiment
 ) -> Outcome | None:
-    from dataclasses import replace
-
     from fedbn.results.sums import outcome_of_sums
 
     outcome = outcome_of_sums(group.result, truth)
@@ -85,8 +86,6 @@ def _content(
 
 
 def _print(grouped: GroupedSums, truth: DAG | None, target: Path) -> None:
-    from fedbn.federation.secure_rounds import statements
-    from fedbn.graphs.distances import smhd
     from fedbn.results.grouped_sums import COHORTS
 
     header = ("group", "sites", "edges", "mean SMHD", *(() if truth is None else ("to the gold",)))

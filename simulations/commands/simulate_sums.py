@@ -10,6 +10,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbn.federation.grouped_sums import GroupedSums
+from fedbn.federation.secure_rounds import SecureResult, statements
+from fedbn.results.summary import summarise
 from simulations.commands.choice_output import print_counts
 from simulations.commands.fuse import warn_of
 from simulations.commands.simulate_output import (
@@ -44,8 +47,6 @@ def simulate_sums(
     ray_address: str | None = None,
 ) -> None:
     """Run the federation, write its results folder, and print what happened and what it cost."""
-    from fedbn.federation.grouped_sums import GroupedSums
-    from fedbn.federation.secure_rounds import SecureResult
     from fedbn.results.sums import outcome_of_sums, write_sums
     from simulations.commands.simulate_cohorts import simulate_cohorts
     from simulations.run import run_experiment
@@ -90,8 +91,6 @@ def _print(
     run: ExperimentRun,
     wall: float,
 ) -> None:
-    from fedbn.federation.secure_rounds import statements
-    from fedbn.results.summary import summarise
     from fedbn.results.sums import voted_content
 
     if outcome is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedbn.results.summary import summarise
 from fedbn.wording import count_of
 from simulations.commands.choice_output import counts_json
 from simulations.commands.fuse import consensus_json
@@ -17,7 +18,6 @@ __all__ = ["cost_words", "sums_json"]
 
 def sums_json(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[str, Any]:
     """The keys of `simulate` that hold without the sites' structures, and those of the sums."""
-    from fedbn.results.summary import summarise
     from fedbn.results.sums import sums_content, voted_content
 
     told = {"sums": sums_content(result), "refused": [list(pair) for pair in result.refused]}

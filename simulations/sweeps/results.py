@@ -13,6 +13,7 @@ from typing import Any
 
 from fedbn.errors import FedbnError
 from fedbn.federation.run_config import from_run_config, to_run_config, typed_values
+from fedbn.results.outcome import Outcome
 from fedbn.results.summary import Summary, summarise
 from fedbn.whole_file import write_whole
 from simulations.sweeps.plan import SweepCase
@@ -52,7 +53,6 @@ class RunCase:
 def _figures(config: Mapping[str, Any]) -> dict[str, Any]:
     from fedbn.federation.grouped_sums import GroupedSums
     from fedbn.federation.state import FederationResult
-    from fedbn.results.outcome import Outcome
     from fedbn.results.sums import outcome_of_sums
     from simulations.commands.simulate_output import truth_of, with_held_out
     from simulations.run import run_experiment

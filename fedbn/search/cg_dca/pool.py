@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bools, Floats
+from fedbn.graphs.bits import pack
 from fedbn.search.families.families import Families
 
 __all__ = ["ColumnPool"]
@@ -62,6 +63,4 @@ class ColumnPool:
 
     def families(self) -> Families:
         """All columns as families, for the exact searches."""
-        from fedbn.graphs.bits import pack
-
         return Families.of(self.names, self.node, self.cost, pack(self.parents))

@@ -26,6 +26,7 @@ from fedbn._core.scores import Score, ScoreKind, logarithms
 from fedbn.arrays import Bools, Floats, Ints
 from fedbn.errors import ConfigError
 from fedbn.graphs.bits import pack
+from fedbn.scores.gaussian import require_regular
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -169,8 +170,6 @@ def pricing_model(score: TabulatedScore) -> Model:
     ConfigError : the score has no difference of submodular functions here (BDeu, BGe).
     DataError : Gaussian columns are constant or collinear; see `require_regular`.
     """
-    from fedbn.scores.gaussian import require_regular
-
     if not is_penalised_likelihood(score):
         raise ConfigError(
             "DCA pricing takes bic, aic, gaussian-bic and gaussian-aic (local search takes any "

@@ -30,6 +30,7 @@ from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits, in_words
 from fedbn.scores.base import total_score
 from fedbn.scores.gaussian import require_regular, rounding
+from fedbn.search.families.components import components
 from fedbn.search.families.families import Families
 from fedbn.search.families.gaussian_families import GaussianFamilies
 from fedbn.search.families.known import families_that_keep, with_way_out
@@ -262,8 +263,6 @@ def _gaussian(score: TabulatedScore, limits: SearchLimits, rng: np.random.Genera
 
 
 def _components(families: Families) -> list[NDArray[np.intp]]:
-    from fedbn.search.families.components import components
-
     return components(families)
 
 
