@@ -24,7 +24,6 @@ from fedbn.federation.message import (
     to_arrays,
 )
 from fedbn.federation.missing_shares import read_shares
-from fedbn.federation.rounds import Progress
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import ClientReply, ServerState
@@ -40,9 +39,7 @@ def another_round(state: ServerState, run: ServerRun) -> bool:
     return not state.converged and _done(state) < run.rounds.rounds_limit
 
 
-def run_rounds(
-    shaken: Handshake, run: ServerRun, progress: Progress | None = None
-) -> tuple[ServerState, float]:
+def run_rounds(shaken: Handshake, run: ServerRun) -> tuple[ServerState, float]:
     """The state after all rounds that are due, which is kept after every one, and the CPU seconds
     of the fusions; raises as `server_round` and `keep` do."""
     state, seconds, told = shaken.state, 0.0, dict(shaken.remarks)
@@ -50,7 +47,7 @@ def run_rounds(
     while another_round(state, run):
         good, refused = _ask(shaken, state, run, told)
         began, known = time.process_time(), len(state.refused) + len(refused)
-        state = rounds.server_round(state, good, refused, run.consensus, progress)
+        state = rounds.server_round(state, good, refused, run.consensus)
         result = state.result
         assert result is not None
         for _, reason in state.refused[known:]:

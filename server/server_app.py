@@ -24,7 +24,6 @@ from fedbn.federation.checkpoint import result_files
 from fedbn.federation.choice_record import choice_facts
 from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.private_runs import require_private_run
-from fedbn.federation.rounds import Progress
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.runs import ServerRun, server_run
 from fedbn.federation.secure_rounds import SecureResult
@@ -130,13 +129,7 @@ def federate_live(grid: Grid, run: ServerRun, run_id: int) -> Federated:
         return federate(WatchedGrid(joined), run)
 
 
-def federate(
-    grid: Grid,
-    run: ServerRun,
-    *,
-    progress: Progress | None = None,
-    name: str | None = None,
-) -> Federated:
+def federate(grid: Grid, run: ServerRun, *, name: str | None = None) -> Federated:
     """Handshake, rounds, result; `name` is that of a run under secure sums, as `secure_federation`
     has it.
 
@@ -161,14 +154,12 @@ def federate(
         before = resume(run)
         asks = run.consensus.choose != "smhd" or run.rounds.parameters == "federated"
         if before is None or asks or another_round(before, run):
-            return further_rounds(grid, run, before, progress)
+            return further_rounds(grid, run, before)
     assert before.result is not None
     return Federated(before.result, 0.0, grouping=find_groups(Sites(grid, {}, None), before, run))
 
 
-def further_rounds(
-    grid: Grid, run: ServerRun, before: ServerState | None, progress: Progress | None
-) -> Federated:
+def further_rounds(grid: Grid, run: ServerRun, before: ServerState | None) -> Federated:
     """The result of all rounds, from the first or after those of `before`, with the choice by
     counts and the parameters, where they are wanted."""
     shaken = handshake(grid, run, before)
@@ -177,7 +168,7 @@ def further_rounds(
         _, missing = groups_of_sites(run.consensus.groups_file, sites.clients.values())
         if missing:
             LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
-    state, seconds = run_rounds(shaken, run, progress)
+    state, seconds = run_rounds(shaken, run)
     if run.consensus.choose != "smhd":
         began = time.process_time()
         state = choose_by_counts(sites, state, run)

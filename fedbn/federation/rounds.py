@@ -146,7 +146,6 @@ def update_clients(
     *,
     added: Sequence[ClientReply] = (),
     removed: Sequence[str] = (),
-    progress: Progress | None = None,
 ) -> ServerState:
     """The last round fused anew with other clients, nobody being asked again.
 
@@ -156,7 +155,7 @@ def update_clients(
     Parameters
     ----------
     state : after at least one round.
-    settings, progress : as in that round.
+    settings : as in that round.
     added : replies of new clients, over the agreed names.
     removed : names of clients that leave.
 
@@ -180,7 +179,7 @@ def update_clients(
         raise QuorumError("at least one client must stay")
     kept, dense = without_dense(replies, settings.max_edges_ratio)
     refused = (*before.refused, *dense)
-    result = _fuse_kept(state, kept, refused, settings, progress)
+    result = _fuse_kept(state, kept, refused, settings)
     result = replace(result, rounds=before.rounds, groups=before.groups)
     return replace(state, n_clients=len(replies), refused=refused, result=result)
 
@@ -190,7 +189,7 @@ def _fuse_kept(
     kept: tuple[ClientReply, ...],
     refused: tuple[tuple[str, str], ...],
     settings: ConsensusSettings,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> FederationResult:
     """The result of a first round with these good replies."""
     _require_columns(kept, state.schema, settings, refused)
@@ -284,10 +283,9 @@ def row_weights_of(replies: Sequence[ClientReply]) -> tuple[float, ...]:
 def fuse_replies(
     replies: Sequence[ClientReply],
     settings: ConsensusSettings,
-    progress: Progress | None = None,
 ) -> tuple[McbncPath, Consensus]:
     """The path and the consensus of replies that all have one and the same row weight."""
-    (fused,) = fuse_classes(replies, settings, progress)
+    (fused,) = fuse_classes(replies, settings)
     return fused.path, fused.consensus
 
 
