@@ -19,8 +19,6 @@ from typing import cast
 import numpy as np
 
 from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
-from fedbn.consensus.mcbnc import McbncPath
-from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import moral_votes_of
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError
@@ -278,15 +276,6 @@ def row_weights_of(replies: Sequence[ClientReply]) -> tuple[float, ...]:
             "no row weight is in half of the replies: at the other sites it broke limits"
         )
     return tuple(sorted(many))
-
-
-def fuse_replies(
-    replies: Sequence[ClientReply],
-    settings: ConsensusSettings,
-) -> tuple[McbncPath, Consensus]:
-    """The path and the consensus of replies that all have one and the same row weight."""
-    (fused,) = fuse_classes(replies, settings)
-    return fused.path, fused.consensus
 
 
 def row_weight_of_structures(

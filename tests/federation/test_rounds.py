@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -12,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.mcbnc import McbncPath, mcbnc_path
 from fedbn.consensus.pooling import select_among
 from fedbn.consensus.remarks import remarks
-from fedbn.consensus.threshold import select_consensus
+from fedbn.consensus.threshold import Consensus, select_consensus
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
@@ -23,7 +24,6 @@ from fedbn.federation.far_sites import far_sites
 from fedbn.federation.rounds import (
     client_round,
     fuse_classes,
-    fuse_replies,
     row_weight_of_structures,
     server_round,
 )
@@ -44,6 +44,14 @@ EMPTY = DAG.empty("abc")
 
 def reply(client: str, *dags: DAG) -> ClientReply:
     return ClientReply(client, dags, (1.0,) * len(dags), "complete")
+
+
+def fuse_replies(
+    replies: Sequence[ClientReply], settings: ConsensusSettings
+) -> tuple[McbncPath, Consensus]:
+    """The path and the consensus of replies that all have one and the same row weight."""
+    (fused,) = fuse_classes(replies, settings)
+    return fused.path, fused.consensus
 
 
 @settings(max_examples=60, deadline=None)

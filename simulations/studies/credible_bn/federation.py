@@ -17,7 +17,7 @@ import numpy as np
 from fedbn.credible.client import credible_structures
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
-from fedbn.federation.rounds import fuse_replies
+from fedbn.federation.rounds import fuse_classes
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply
 from fedbn.graphs.dag import DAG
@@ -104,5 +104,5 @@ def _distance(sent: Sequence[Weighted], truth: DAG) -> int:
         ClientReply(f"{k:03}", tuple(dags), tuple(weights), "complete")
         for k, (dags, weights) in enumerate(sent)
     ]
-    _, consensus = fuse_replies(replies, ConsensusSettings())
-    return smhd(consensus.dag, truth)
+    (fused,) = fuse_classes(replies, ConsensusSettings())
+    return smhd(fused.consensus.dag, truth)
