@@ -15,7 +15,7 @@ schema, never those of other sites.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fedbn.data.dataset import Schema, union_schema
@@ -163,10 +163,14 @@ def negotiate(
     if agreed is not None:
         return Agreement(agreed, mismatches)
     matching = {site: schema for site, schema in schemas.items() if site not in mismatches}
+    return Agreement(_unite(matching, spellings), mismatches, _lacking(schemas, mismatches))
+
+
+def _unite(matching: Mapping[str, Schema], spellings: str) -> Schema:
     if spellings == "refuse":
         require_one_spelling(matching)
         require_shared_states(matching)
-    return Agreement(union_schema(matching), mismatches, _lacking(schemas, mismatches))
+    return union_schema(matching)
 
 
 def _lacking(
@@ -184,65 +188,51 @@ def _negotiate_columns(
     schemas: Mapping[str, Schema], agreed: Schema | None, spellings: str, min_sites: int
 ) -> Agreement:
     """`negotiate` column by column, each among the sites that have it."""
-    if agreed is None:
-        names = sorted(set().union(*(schema.names for schema in schemas.values())))
-    else:
-        names = list(agreed.names)
-    found = {name: _negotiate_column(name, schemas, agreed) for name in names}
-    mismatches: dict[str, Mismatch] = {}
+    told = sorted({name for schema in schemas.values() for name in schema.names})
+    reference = agreed or Schema(
+        tuple(_most_common(_having(name, schemas)).variables[0] for name in told)
+    )
+    known, mismatches = set(reference.names), dict[str, Mismatch]()
     for site, schema in schemas.items():
-        unknown = tuple(sorted(set(schema.names) - set(names)))
-        parts = [each.mismatches[site] for each in found.values() if site in each.mismatches]
+        parts = {
+            name: _mismatch(schema.restrict([name]), reference.restrict([name]), given=bool(agreed))
+            for name in schema.names
+            if name in known
+        }
         whole = Mismatch(
-            unknown=unknown,
-            states={name: own for part in parts for name, own in part.states.items()},
-            cuts=tuple(name for part in parts for name in part.cuts),
-            numbers=tuple(name for part in parts for name in part.numbers),
+            unknown=tuple(sorted(set(schema.names) - known)),
+            states={name: own for part in parts.values() for name, own in part.states.items()},
+            cuts=tuple(name for name, part in parts.items() if part.cuts),
+            numbers=tuple(name for name, part in parts.items() if part.kind),
         )
         if whole:
             mismatches[site] = whole
     matching = {site: schema for site, schema in schemas.items() if site not in mismatches}
     having = Counter(name for schema in matching.values() for name in schema.names)
-    rare = sorted(name for name in (names if agreed else having) if having[name] < min_sites)
+    names = agreed.names if agreed else having
+    rare = sorted(name for name in names if having[name] < min_sites)
     if rare:
         raise SchemaError(
             f"at least {count_of(min_sites, 'site')} must have every column (min-sites), but fewer "
             f"have {list_some(rare, 5)}: leave these out (--leave-out), or lower min-sites"
         )
-    if agreed is not None:
-        return Agreement(agreed, mismatches)
-    if not matching:
-        every = tuple(own.schema.variables[0] for own in found.values())
-        return Agreement(Schema(every), mismatches)
-    kept = sorted(set().union(*(schema.names for schema in matching.values())))
-    parts_of = [_negotiate_column(name, matching, None, spellings).schema for name in kept]
-    schema = Schema(tuple(part.variables[0] for part in parts_of))
-    lost = {site: _with_lost(each, schemas[site], kept) for site, each in mismatches.items()}
-    return Agreement(schema, lost)
+    if agreed or not matching:
+        return Agreement(reference, mismatches)
+    parts_of = [_unite(_having(name, matching), spellings).variables[0] for name in sorted(having)]
+    lost = {site: _with_lost(each, schemas[site], having) for site, each in mismatches.items()}
+    return Agreement(Schema(tuple(parts_of)), lost)
 
 
-def _with_lost(mismatch: Mismatch, schema: Schema, kept: Sequence[str]) -> Mismatch:
+def _having(name: str, schemas: Mapping[str, Schema]) -> dict[str, Schema]:
+    """A column of the sites that have it."""
+    return {site: own.restrict([name]) for site, own in schemas.items() if name in own.names}
+
+
+def _with_lost(mismatch: Mismatch, schema: Schema, kept: Iterable[str]) -> Mismatch:
     """The mismatch with the columns that no site has which matches: they are not agreed."""
     told = {*mismatch.numbers, *mismatch.cuts, *mismatch.states}
     lost = set(schema.names) - set(kept) - told
     return replace(mismatch, unknown=tuple(sorted({*mismatch.unknown, *lost})))
-
-
-def _negotiate_column(
-    name: str, schemas: Mapping[str, Schema], agreed: Schema | None, spellings: str = "accept"
-) -> Agreement:
-    """The agreement of the sites that have a column on that column alone."""
-    having = {site: own.restrict([name]) for site, own in schemas.items() if name in own.names}
-    wanted = None if agreed is None else agreed.restrict([name])
-    if not having:
-        assert wanted is not None
-        return Agreement(wanted, {})
-    found = negotiate(having, wanted, spellings=spellings)
-    differing = {
-        site: Mismatch(numbers=(name,)) if each.kind else each
-        for site, each in found.mismatches.items()
-    }
-    return Agreement(found.schema, differing)
 
 
 def own_part(schema: Schema, names: Sequence[str]) -> Schema:
