@@ -356,7 +356,7 @@ def test_panels_go_together_and_hubs_go_first() -> None:
     [
         ({"variables": "same"}, "use --variables union"),
         ({"missing_variables": 1.0}, "must be below 1"),
-        ({"missing_variables": 0.0, "missing_blocks": 3}, "give the share"),
+        ({"missing_variables": 0.0, "missing_blocks": 3}, "need the share"),
         ({"missing_blocks": 3, "missing_hubs": True}, "exclude each other"),
         ({"network": None, "sites": ("a.csv", "b.csv")}, "is for --network and --table"),
     ],
