@@ -7,7 +7,7 @@ int sink_cost(const Dag& dag, int v) {
     NodeSet married(dag.n());
     int cost = -1;
     for (int c : members(dag.ch[v])) {
-        cost += 1 + count(dag.pa[v] - (dag.pa[c] | dag.ch[c]));
+        cost += 1 + count(dag.pa[v] - dag.pa[c]);  // without a cycle no parent of v is a child of c
         married |= dag.pa[c];
     }
     return cost + count(married - adjacent - v);
@@ -17,6 +17,8 @@ namespace {
 
 /// The smallest child c of v such that v -> c is the only directed path, or -1 for a sink.
 int first_reversible_child(const Dag& dag, int v) {
+    const int child = first(dag.ch[v]);
+    if (child < 0 || !any(dag.ch[v] - child)) return child;
     NodeSet below(dag.n()), look = dag.ch[v];  // strict descendants of the children
     for (int u = first(look); u >= 0; u = first(look)) {
         look.erase(u);
@@ -72,8 +74,8 @@ std::span<const SinkRemovals::Change> SinkRemovals::remove(std::size_t earlier, 
     if (earlier < removed_.size() && removed_[earlier] != v) forget_from(earlier);
     if (earlier == removed_.size()) {
         const auto changed = remove_as_sink(left_, v);
-        NodeSet dirty = changed;  // and their neighbours
-        for (int u : members(changed)) dirty |= left_.pa[u] | left_.ch[u];
+        NodeSet dirty = changed;  // and their parents: a cost counts the parents of children
+        for (int u : members(changed)) dirty |= left_.pa[u];
         for (int u : members(dirty)) {
             const int cost = sink_cost(left_, u);
             if (cost != costs_left_[u]) changes_.push_back({u, cost - costs_left_[u]});
