@@ -39,4 +39,4 @@ def test_smoke(fedbn: Fedbn, tmp_path: Path) -> None:
     assert ran.status == 0, ran.err
     report = (tmp_path / "report.md").read_text()
     assert "| asia | 300 | mcar-15 | 1 |" in report
-    assert "## Missing because of what they are" in report
+    assert "## Missing because of their values" in report

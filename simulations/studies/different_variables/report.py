@@ -24,8 +24,8 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     usual = [row for row in rows if row["pattern"] == "random-20"]
     others = [row for row in rows if row["pattern"] != "random-20"]
     words = (
-        'Mean SMHD to the network over all variables. "search" is judged by who sees all that '
-        'may separate two variables; "union" is what fedbn does by default. '
+        'Mean SMHD to the network over all variables. "search": only sites with all variables that '
+        'may separate two others judge; "union": what fedbn does by default. '
     )
     found = [
         _section("A fifth of the variables lacking at random", usual, words),

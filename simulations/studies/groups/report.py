@@ -70,11 +70,11 @@ def _false_alarms(rows: Sequence[Row]) -> Section:
                  _bounds(some)]
             )  # fmt: skip
     text = (
-        "Cases in which alike sites were split; rows 0: 100 to 10,000, log-uniform. auto: the "
-        "sites tell their rows; untold: they do not. At most: the exact upper 95 % bounds of both "
-        "rates (one-sided)."
+        "Federations of similar sites that were split; rows 0: 100 to 10,000, log-uniform. auto: "
+        "sites report their numbers of rows; untold: they do not. At most: the exact upper 95 % "
+        "bounds of both rates (one-sided)."
     )
-    return Section("Alike sites: false alarms", text, ("network", "rows", "sites", "seeds",
+    return Section("Similar sites: false alarms", text, ("network", "rows", "sites", "seeds",
                    "auto", "untold", "at most, %"), table)  # fmt: skip
 
 
@@ -112,9 +112,9 @@ def _several(rows: Sequence[Row]) -> Section:
         for cell, own in _cells(rows)
     ]  # fmt: skip
     text = (
-        "Cases that were split, and the mean adjusted Rand index; no edges moved: alike sites. "
-        "single: every site sends one structure; redrawn: those of bootstrap samples, of which "
-        "the test redraws; redrawn_untold: likewise, rows not told."
+        "Cases that were split, and the mean adjusted Rand index; no edges moved: similar sites. "
+        "single: every site sends one structure; redrawn: those of bootstrap samples, from which "
+        "the test draws again; redrawn_untold: likewise, numbers of rows not reported."
     )
     return Section("Several structures of every site", text, (*CELL, *SENT), table)
 
@@ -129,9 +129,10 @@ def _indices(title: str, rows: Sequence[Row]) -> Section:
         for cell, own in _cells(rows)
     ]
     text = (
-        "Adjusted Rand index, mean over seeds. auto: as many groups as the test finds, rows told; "
-        "untold: rows not told; number: the tree cut into the right number; k_means on the "
-        "flattened adjacency and mixture of edge probabilities: likewise, the number known."
+        "Adjusted Rand index, mean over seeds. auto: the groups that the test finds, with the "
+        "sites' numbers of rows; untold: without them; number: the tree cut into the right number "
+        "of groups; k_means (on the flattened adjacency) and mixture (of edge probabilities): the "
+        "right number of groups, too."
     )
     return Section(title, text, (*CELL, *WAYS), table)
 
@@ -142,10 +143,10 @@ def _distances(rows: Sequence[Row]) -> Section:
         [*cell, len(own), *(f"{_mean(own, way):.1f}" for way in ways)] for cell, own in _cells(rows)
     ]
     text = (
-        "Mean SMHD to the site's own truth: of the site's structure, of one consensus of all, of "
-        "the consensus of its group by every way, and by an oracle who knows the groups."
+        "Mean SMHD to a site's own true network: of its own structure, of one consensus of all "
+        "sites, of the consensus of the group that each way gives it, and of its true group."
     )
-    return Section("What the groups are worth", text, (*CELL, *ways), table)
+    return Section("What the groups gain", text, (*CELL, *ways), table)
 
 
 def _pooled_table(title: str, key: str, rows: Sequence[Row]) -> Section:

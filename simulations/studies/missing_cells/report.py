@@ -27,11 +27,11 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     found = [
         _distances("Missing completely at random, and at random", repaired),
         _distances(
-            "Missing because of what they are",
+            "Missing because of their values",
             broken,
-            "mnar: half of the cells with a column's first state, in half of the columns. By pair: "
-            "half of those in rows in which the column and another one both have, or both lack, "
-            "their first states. Imputing is not meant for either.",
+            "mnar: half of the cells with a column's first state, in half of the columns. "
+            "mnar-pair: half of the cells in rows in which the column and another one both have, "
+            "or both lack, their first states. Imputing is valid for neither.",
         ),
     ]
     return [section for section in found if section.rows]
