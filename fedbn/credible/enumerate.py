@@ -86,7 +86,7 @@ class CredibleSet:
     def proof(self) -> str:
         """What is proven of the counts, in words."""
         if self.complete:
-            return "every credible graph is counted, and the least cost is proven"
+            return "every credible graph is counted, and the minimum cost OPT is proven"
         if not self.candidates.complete:
             return (
                 f"counted are graphs with {self.candidates.scope}, against the best of these; "
@@ -99,10 +99,10 @@ class CredibleSet:
             )
         if all(part.whole for part in self.parts):
             return (
-                "the least cost is proven; every graph within a Bayes factor of "
+                "the minimum cost OPT is proven; every graph within a Bayes factor of "
                 f"{math.exp(self.covered):.4g} is counted, and some beyond may be credible"
             )
-        return "the least cost is proven and every graph counted is credible; there may be more"
+        return "the minimum cost OPT is proven, every graph counted is credible; there may be more"
 
     @property
     def budget(self) -> float:

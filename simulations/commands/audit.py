@@ -43,6 +43,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Game", "GameSizes", "audit_and_report"]
 
+WORDS = {
+    "classes": "removals that change the class",
+    "messages": "removals that change the class or a weight",
+    "mean_change": "mean SMHD between before and after",
+    "largest_change": "maximum SMHD between before and after",
+}
+"""Keys of the content -> what the table calls them; the others are words already."""
+
 COPIES = (1, 2, 5)
 """How often a canary is inserted."""
 
@@ -115,7 +123,8 @@ def audit_and_report(
     else:
         print_table(
             rows_table(
-                ("figure", "value"), [(k.replace("_", " "), _show(v)) for k, v in content.items()]
+                ("figure", "value"),
+                [(WORDS.get(k, k.replace("_", " ")), _show(v)) for k, v in content.items()],
             )
         )
 

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 WORDS = {
-    "smhd": "SMHD: pairs that one moral graph alone has",
-    "shd": "SHD: pairs that the classes join differently",
-    "precision": "edges found that are right",
-    "recall": "right edges that are found",
-    "f1": "F1 of both",
-    "orientation_precision": "directions determined that are right",
-    "orientation_recall": "right directions that are determined",
+    "smhd": "SMHD: pairs joined in only one of the moral graphs",
+    "shd": "SHD: pairs joined differently in the classes",
+    "precision": "precision: share of its edges that are right",
+    "recall": "recall: share of right edges that it has",
+    "f1": "F1 of precision and recall",
+    "orientation_precision": "share of its determined directions that are right",
+    "orientation_recall": "share of right directions that it determines",
     "sid": "SID: effects that are wrong if every arrow is a cause",
     "parent_aid": "effects that the class gets wrong, adjusted for parents",
     "ancestor_aid": "the same, for ancestors",
     "oset_aid": "the same, for the optimal set",
     "log_likelihood": "mean log-likelihood of a test row",
-    "log_likelihood_of_second": "the same of what it is compared with",
+    "log_likelihood_of_second": "the same, by the second structure",
 }
 
 

@@ -155,7 +155,7 @@ def _counts(content: Mapping[str, Any]) -> list[str]:
     ]
     if "posterior_covered" in content:
         share = content["posterior_covered"]
-        lines.append(f"share of the posterior of all graphs that is within: {share:.2f}")
+        lines.append(f"share of the posterior of all graphs that these have: {share:.2f}")
     if "paper_parent_sets" in content or "paper_classes" in content:
         lines.append(
             f"by the paper's rules: {content.get('paper_parent_sets')} parent sets, "

@@ -188,7 +188,7 @@ def _head(name: str, table: str, how: Preparation, cells: str) -> Iterable[str]:
     if form.sheet is not None:
         yield _line("sheet", form.sheet, "of the Excel file")
     yield _line("missing", list(how.missing), "texts of a missing cell, besides the empty one")
-    yield _line("missing-cells", cells, 'or "state": a state of its own; "drop-rows"; "refuse"')
+    yield _line("missing-cells", cells, "refuse, state (of its own), drop-rows or impute")
 
 
 def _leave_out(left_out: Mapping[str, str]) -> Iterable[str]:
