@@ -157,8 +157,8 @@ class Grouping:
             for kind in ("structure", "parameters")
         }
         return (
-            f" By counts, {count_of(of['structure'], 'variable')} differ in their parents, and "
-            f"{count_of(of['parameters'], 'variable')} only in their parameters."
+            f" By counts, the parents differ for {count_of(of['structure'], 'variable')}, and only "
+            f"the parameters for {count_of(of['parameters'], 'variable')}."
         )
 
 

@@ -185,7 +185,7 @@ def test_simulate_finds_groups_where_sites_differ(counted: Path) -> None:
     assert run["groups"]["rows_told"] is True
     assert run["groups"]["groups"] == [["s0", "s1", "s2"], ["s3", "s4", "s5"]]
     assert [told["sites"] for told in run["groups"]["parameters"]] == run["groups"]["groups"]
-    assert "By counts the structure differs at" in run["groups"]["lines"][2]
+    assert "By counts, the parents differ for" in run["groups"]["lines"][2]
 
 
 @pytest.mark.parametrize("learner", ["bootstrap", "credible"])
