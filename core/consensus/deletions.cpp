@@ -1,7 +1,6 @@
 #include "consensus/deletions.hpp"
 
 #include <algorithm>
-#include <queue>
 
 namespace fedbn {
 
@@ -59,14 +58,24 @@ void Deletions::make_edge(int x, int y) {
 /// since then is put back.
 class Deletions::Queue {
 public:
-    explicit Queue(const Deletions& search) : entries_(After{search}) {}
-    void push(int slot, Ratio bound) { entries_.push({bound, slot}); }
+    explicit Queue(const Deletions& search) : after_{search} { entries_.reserve(search.n_slots_); }
+    /// To be followed by `sort`.
+    void add(int slot, Ratio bound) { entries_.push_back({bound, slot}); }
+    void leave_out(const auto& is_late) {
+        std::erase_if(entries_, [&](const Entry& entry) { return is_late(entry.slot, entry.bound); });
+    }
+    void sort() { std::ranges::make_heap(entries_, after_); }
+    void push(int slot, Ratio bound) {
+        add(slot, bound);
+        std::ranges::push_heap(entries_, after_);
+    }
     bool empty() const { return entries_.empty(); }
-    Ratio least() const { return entries_.top().bound; }
-    int top() const { return entries_.top().slot; }
+    Ratio least() const { return entries_.front().bound; }
+    int top() const { return entries_.front().slot; }
     int pop() {
         const int slot = top();
-        entries_.pop();
+        std::ranges::pop_heap(entries_, after_);
+        entries_.pop_back();
         return slot;
     }
 
@@ -82,7 +91,8 @@ private:
             return order != 0 ? order > 0 : search.holds_later(a.slot, b.slot);
         }
     };
-    std::priority_queue<Entry, std::vector<Entry>, After> entries_;
+    After after_;
+    std::vector<Entry> entries_;
 };
 
 bool Deletions::is_exact(const Slot& slot) const { return slot.kind == Slot::Kind::operation && !slot.unknown; }
@@ -103,17 +113,24 @@ std::int64_t Deletions::guide(int number) {
 /// The best operator. The search ends at the first operator on top of the queue that is exact: no slot
 /// that is left can hold one before it in the order (Ψ, x, y, |H|, H).
 std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
-    Ratio best{std::int64_t{1} << 62, total_};  // above every Ψ
-    candidates_.clear();
-    for (std::size_t k = 0; k < slots_.size(); ++k) {
-        const Slot& slot = slots_[k];
-        if (slot.edge < 0 || slot.is_dead() || slot.bound > best || is_required(slot)) continue;
-        if (is_free_ && is_exact(slot)) best = slot.bound;
-        candidates_.emplace_back(slot.bound, static_cast<int>(k));
-    }
+    int first = -1;                              // of what is exact by now
+    Ratio best{std::int64_t{1} << 62, total_};  // its Ψ; above every Ψ where there is none
+    const auto is_late = [&](int slot, Ratio bound) {
+        const auto order = bound <=> best;
+        return order != 0 ? order > 0 : first >= 0 && holds_later(slot, first);
+    };
     Queue queue(*this);
-    for (const auto& [bound, slot] : candidates_)
-        if (bound <= best) queue.push(slot, bound);
+    for (int k = 0; k < n_slots_; ++k) {
+        const Slot& slot = slots_[k];
+        if (slot.is_dead() || is_late(k, slot.bound) || is_required(slot)) continue;
+        if (is_free_ && is_exact(slot))
+            first = k, best = slot.bound;
+        else
+            queue.add(k, slot.bound);
+    }
+    queue.leave_out(is_late);
+    if (first >= 0) queue.add(first, best);
+    queue.sort();
     while (!queue.empty() && queue.least() <= best) {
         const bool stale = slots_[queue.top()].bound != queue.least();
         const int top = queue.pop();
@@ -212,12 +229,13 @@ void Deletions::refresh_edges_into(int v, int x, int y) {
 void Deletions::refresh(int a, int b, int x, int y) {
     const int number = edge_between(a, b);
     Edge& edge = edges_[number];
-    const NodeSet na = pattern_.na(b, a), other_parents = pattern_.pdag().pa[b] - a;
+    const auto na = pattern_.na(b, a);
+    const auto other_parents = pattern_.pdag().pa[b] - a;
     if (edge.x != a || !equal(na, edge.na) || !equal(other_parents, edge.other_parents)) {
         edge.x = a, edge.y = b;
         edge.na = na, edge.other_parents = other_parents;
         make_root(number);
-    } else if (na.has(x) && na.has(y)) {
+    } else if (edge.na.has(x) && edge.na.has(y)) {
         for (int slot : edge.slots)
             if (slots_[slot].f.has(x) && slots_[slot].f.has(y)) slots_[slot].die();
     }

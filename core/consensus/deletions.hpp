@@ -37,7 +37,7 @@
 // the operators of a family the last judge lacks between `from` and `to` members of S, and every group a
 // number between two bounds of its own. For each number in between some groups must judge and others may:
 // the bound of the family is the least, over these numbers, that any choice among those others could make
-// of what is known of the cuts.
+// of what is known of the cuts. Of a group all inputs judge or none.
 #pragma once
 
 #include <cstdint>
@@ -129,21 +129,22 @@ private:
     struct Lacking {
         std::int16_t least = kLacksAll, most = kLacksAll;
     };
-    struct Say {  // of an input that perhaps judges
-        int cut;
-        std::int64_t weight;
+    struct Say {  // of an input or of a group that perhaps judges
+        Ratio mean;
         Lacking lacking;
     };
     void find_observers(const Observers& observers);
     bool is_heard(const Slot& slot, std::size_t input) const;
-    void appoint(Slot& slot) const;
+    void appoint(Slot& slot);
     void count_lacking(Slot& slot) const;
-    int level_of(const Slot& slot, std::int16_t Lacking::*bound) const;
-    Ratio least_of(const Slot& slot) const;
-    Ratio mean_of_judges(const Slot& slot) const;
-    Ratio least_at(const std::vector<Say>& says, int level) const;
-    Ratio least_mean(const std::vector<Say>& says, int level) const;
-    Ratio least_median(const std::vector<Say>& says, int level) const;
+    bool is_anyone_divided(const Slot& slot) const;
+    int level_of(const Slot& slot, std::int16_t Lacking::*bound);
+    Ratio least_of(const Slot& slot);
+    void gather_inputs(const Slot& slot);
+    void gather_groups(const Slot& slot);
+    Ratio least_at(int level) const;
+    Ratio least_mean(int level) const;
+    Ratio least_median(int level) const;
 
     // Splitting of families, in deletions_split.cpp.
     int split(int slot);
@@ -178,6 +179,9 @@ private:
     std::vector<int> group_;            // of every input, which of them it has
     std::vector<std::int64_t> judges_;  // in each of these groups
     std::int64_t min_judges_ = 1;
+    bool is_one_enough_ = true;  // every group is as many as `min_judges`
+    std::vector<Say> says_;      // of the slot that is looked at
+    std::vector<std::pair<int, std::int64_t>> levels_;  // so many members of S lacked by so many judges
     int k_max_, largest_cut_;
     Pooling pooling_;
     Knowledge known_;
@@ -190,21 +194,23 @@ private:
     std::vector<Slot> slots_;
     std::vector<int> free_;
     std::size_t capacity_ = 0;
+    int n_slots_ = 0;  // those from here on were never in use
     std::int64_t collapsed_at_ = -1;
     std::vector<Step> steps_;
     std::vector<LostArc> lost_arcs_;
     MinCut cut_;
     std::vector<std::int64_t> score_;
-    std::vector<std::pair<Ratio, int>> candidates_;  // of a step: bounds and slots
 };
 
 struct Deletions::Slot {  // what every step looks at comes first
     enum class Kind { operation, family, rest };
+    static constexpr std::int64_t kDeadSum = std::int64_t{1} << 62;
+
     int edge = -1;  // -1: free
     Kind kind = Kind::operation;
     int whole = -1;  // of a rest: the slot of its operator H, valid or not
     std::size_t unknown = 0;        // inputs that may judge, of which the cut is not exact
-    Ratio bound;                    // of Ψ
+    Ratio bound{kDeadSum, 1};       // of Ψ
     std::vector<std::int16_t> cut;  // of every input: v >= 0 exact; -1 - b: at least b
     NodeSet h, f, u;
     bool is_divided = false;  // some group judges some of the operators
@@ -212,11 +218,9 @@ struct Deletions::Slot {  // what every step looks at comes first
     std::vector<Lacking> lacking;  // of every group; empty where every input observes every node
 
     auto high() const { return f | u; }
-    /// A slot that holds no valid operator: its bound is above every Ψ, for ever.
+    /// A slot that is free or holds no valid operator: its bound is above every Ψ, for ever.
     bool is_dead() const { return bound.sum == kDeadSum; }
     void die() { bound.sum = kDeadSum; }
-
-    static constexpr std::int64_t kDeadSum = std::int64_t{1} << 62;
 };
 
 /// Whether an input judges some operator that a slot holds, or perhaps does.

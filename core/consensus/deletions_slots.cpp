@@ -7,6 +7,7 @@ int Deletions::take_slot(int edge) {
     if (free_.empty()) return -1;
     const int slot = free_.back();
     free_.pop_back();
+    n_slots_ = std::max(n_slots_, slot + 1);
     slots_[slot].edge = edge;
     edges_[edge].slots.push_back(slot);
     return slot;
@@ -15,6 +16,7 @@ int Deletions::take_slot(int edge) {
 void Deletions::free_slots(Edge& edge) {
     for (int slot : edge.slots) {
         slots_[slot].edge = -1;
+        slots_[slot].die();
         free_.push_back(slot);
     }
     edge.slots.clear();
@@ -53,8 +55,7 @@ void Deletions::make_root(int number) {
     slot.unknown = inputs_.size();
     slot.cut.resize(inputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); ++i) slot.cut[i] = inputs_[i].joins(edge.x, edge.y) ? -2 : -1;
-    slot.bound = bound_of(slot);
-    appoint(slot);
+    is_whole_ ? void(slot.bound = bound_of(slot)) : appoint(slot);
     if (source < 0) return;
     carry(source, root);
     std::erase(edge.slots, root);
@@ -153,8 +154,8 @@ void Deletions::carry(int from, int to) {
 void Deletions::invalidate(std::span<const std::pair<int, NodeSet>> lost) {
     NodeSet all(n_);
     for (const auto& [i, below] : lost) all |= below;
-    for (Slot& slot : slots_) {
-        if (slot.edge < 0 || slot.is_dead()) continue;
+    for (Slot& slot : std::span(slots_).first(n_slots_)) {
+        if (slot.is_dead()) continue;
         const int x = edges_[slot.edge].x, y = edges_[slot.edge].y;
         const auto touches = [&](const NodeSet& below) { return below.has(x) || below.has(y) || any(below & slot.high()); };
         if (!touches(all)) continue;

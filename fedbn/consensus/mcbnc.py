@@ -314,6 +314,12 @@ def _steps(search: Deletions, inputs: MergedInputs) -> tuple[Step, ...]:
     """The deletions with names and exact fractions."""
     names, largest = inputs.names, (0, 1)
     exact: dict[tuple[int, int], Fraction] = {}
+    ascend = names == tuple(sorted(names))
+
+    def set_of(nodes: Sequence[int]) -> tuple[str, ...]:
+        found = map(names.__getitem__, nodes)
+        return tuple(found if ascend else sorted(found))
+
     steps = []
     made = search.steps()
     sets = [[]] * len(made) if inputs.observed is None else search.given()
@@ -323,8 +329,7 @@ def _steps(search: Deletions, inputs: MergedInputs) -> tuple[Step, ...]:
         for each in (share, largest):
             if each not in exact:
                 exact[each] = Fraction(*each)
-        h, s = (
-            tuple(sorted([names[i] for i in nodes])) if nodes else () for nodes in (left_out, given)
-        )
+        h = set_of(left_out) if left_out else ()
+        s = set_of(given) if given else ()
         steps.append(Step(names[x], names[y], h, exact[share], exact[largest], s))
     return tuple(steps)

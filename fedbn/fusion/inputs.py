@@ -180,7 +180,7 @@ def _merge_over_union(
     groups: dict[tuple[bytes, bytes], list[int]] = {}
     made: dict[tuple[bytes, bytes], tuple[Bools, Bools]] = {}
     for i, dag in enumerate(dags):
-        own = np.array([place[name] for name in dag.names], dtype=np.intp)
+        own = np.array(list(map(place.__getitem__, dag.names)), dtype=np.intp)
         observed = np.zeros(len(names), dtype=np.bool_)
         observed[own] = True
         matrix = np.zeros((len(names), len(names)), dtype=np.bool_)
