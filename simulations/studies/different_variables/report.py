@@ -56,7 +56,8 @@ def _section(title: str, rows: Sequence[Row], words: str) -> Section:
     text = (
         f'{words}"union" is at most the vote in {met["vote"]}, at most pair judges in '
         f"{met['pair']}, within {NEAR:g} times whole tables in {met['whole']} of {len(table)} "
-        f"lines. CPU: of the path with judges against the path of whole tables (target {TIMES:g})."
+        f"lines. CPU: of the path with judges against the path of whole tables (target {TIMES:g}). "
+        f"{sum(row['cut_short'] for row in rows)} paths did not end in time."
     )
     header = ("network", "sites", "lacking", "seeds", *RULES, "pairs not known", "CPU, times")
     return Section(title, text, header, table)

@@ -35,10 +35,11 @@ STUDY = 433
 
 
 def cases(settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
-    """The cases, those of a seed together, so that a run cut short is balanced."""
+    """The cases, the first seeds of all networks together, so that a run cut short is balanced."""
     study = settings["study"]
-    for seed in range(study["first"], study["first"] + (seeds or study["seeds"])):
+    for place in range(seeds or study["seeds"]):
         for network in study["networks"]:
+            seed = study["first_of"].get(network, study["first"]) + place
             for federation in study["federations"]:
                 for pattern in federation["patterns"]:
                     yield {
@@ -47,6 +48,7 @@ def cases(settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
                         "sites": federation["sites"],
                         "pattern": pattern,
                         "blocks": study["blocks"],
+                        "seconds": study["seconds"],
                         "seed": seed,
                     }
 
@@ -76,10 +78,14 @@ def run_case(case: Case) -> Row:
     truth = truth.reorder(sorted(truth.names))
     whole = _whole(case["network"], case["rows"], case["sites"], case["seed"])
     own = own_structures(case)
-    found = _fuse_all(whole, own, truth.names)
+    found, cut_short = _fuse_all(whole, own, truth.names, case["seconds"])
     row: Row = {rule: smhd(dag.reorder(truth.names), truth) for rule, dag in found.items()}
-    row["whole_seconds"], _ = _time_path(lambda: mcbnc_path(whole))
-    row["union_seconds"], path = _time_path(lambda: mcbnc_path(own, variables="union"))
+    row["cut_short"] = cut_short
+    limit = case["seconds"]
+    row["whole_seconds"], _ = _time_path(lambda: mcbnc_path(whole, seconds=limit))
+    row["union_seconds"], path = _time_path(
+        lambda: mcbnc_path(own, variables="union", seconds=limit)
+    )
     row["unknown"] = len(never_together(path.inputs))
     return row
 
@@ -97,20 +103,25 @@ def own_structures(case: Case) -> list[DAG]:
     ]
 
 
-def _fuse_all(whole: Sequence[DAG], own: Sequence[DAG], names: Sequence[str]) -> dict[str, DAG]:
-    """Rule -> its consensus."""
+def _fuse_all(
+    whole: Sequence[DAG], own: Sequence[DAG], names: Sequence[str], seconds: float
+) -> tuple[dict[str, DAG], int]:
+    """Rule -> its consensus; and how many paths did not end in so many seconds."""
     best = poolings_of("best")
     padded = [dag.extend(names) for dag in own]
-    search = select_consensus(mcbnc_path(own, variables="union"), "search")
-    pair = mcbnc_path(own, variables="union", min_judges=len(own))
-    return {
-        "whole": select_among(mcbnc_paths(whole, poolings=best))[1].dag,
-        "padded": select_among(mcbnc_paths(padded, poolings=best))[1].dag,
+    of_whole = mcbnc_paths(whole, poolings=best, seconds=seconds)
+    of_padded = mcbnc_paths(padded, poolings=best, seconds=seconds)
+    of_own = mcbnc_paths(own, poolings=best, variables="union", seconds=seconds)
+    pair = mcbnc_path(own, variables="union", min_judges=len(own), seconds=seconds)
+    found = {
+        "whole": select_among(of_whole)[1].dag,
+        "padded": select_among(of_padded)[1].dag,
         "vote": edge_vote(own, threshold=0.5, variables="union"),
         "pair": select_consensus(pair, "search").dag,
-        "search": search.dag,
-        "union": select_among(mcbnc_paths(own, poolings=best, variables="union"))[1].dag,
+        "search": select_consensus(of_own[0], "search").dag,
+        "union": select_among(of_own)[1].dag,
     }
+    return found, sum(path.cut_short for path in (*of_whole, *of_padded, *of_own, pair))
 
 
 def _time_path(make: Callable[[], McbncPath]) -> tuple[float, McbncPath]:
