@@ -2,7 +2,8 @@
 
 The promise is per row of one site's table. If a person's rows are in one site only, ε of the run is
 the largest ε of a site. Outside the promise are the time that a site takes, and refusals (too few
-rows, a state that the schema lacks).
+rows, a state that the schema lacks). Which columns a table has is public, as the schema is: no row
+that is added or removed changes them, and a site says in the handshake what they are called.
 """
 
 from __future__ import annotations
@@ -37,11 +38,6 @@ def require_private_run(run: SiteRun) -> None:
     for doubt in guarantee.doubts:
         warnings.warn(doubt, FedbnWarning, stacklevel=2)
     name = run.learner.learner
-    if run.variables == "union":
-        raise ConfigError(
-            f"variables = union is not for the private learner {name} yet: which columns a site "
-            "has would have to be part of what is promised"
-        )
     if not (run.gives_schema or run.samples):
         raise ConfigError(
             f"the private learner {name} needs a schema that is given (--schema): the states in "

@@ -41,6 +41,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import read_knowledge
 from fedbn.learners import LearnedStructures, LearnerSettings, learn_ladder, learner_for
 from fedbn.limits import status_of
+from fedbn.privacy.bounds import bounds_of_some
 from fedbn.wording import count_of, list_some
 
 Progress = Callable[[int, int], None]
@@ -79,7 +80,7 @@ def client_round(
     given : whether the run gave the schema; then all of its states count, as they always do for a
         private learner, whose noise must not depend on the states that the table has.
     variables : "union" where the table may lack columns of the schema: these are isolated in the
-        message; start and knowledge are restricted to the table's own.
+        message; start, knowledge and bounds are restricted to the table's own.
 
     Raises SchemaError: the table has a column or a state that the schema lacks, or lacks a column.
     """
@@ -90,6 +91,9 @@ def client_round(
     if settings.knowledge is not None and own.names != schema.names:
         known = read_knowledge(settings.knowledge).of_some(own.names)
         settings = replace(settings, knowledge=known.text)
+    if settings.bounds is not None and own.names != schema.names:
+        own_bounds = bounds_of_some(settings.bounds, schema.names, own.names)
+        settings = replace(settings, bounds=own_bounds)
     table = agreed if given or learner_for(settings).is_private else dataset
     ladder = settings.ladder
     rungs = learn_ladder(table, settings, rng, start)

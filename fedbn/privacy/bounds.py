@@ -20,7 +20,7 @@ import numpy as np
 from fedbn.arrays import Floats
 from fedbn.errors import ConfigError
 
-__all__ = ["Bounds", "require_bounds"]
+__all__ = ["Bounds", "bounds_of_some", "require_bounds"]
 
 _FORM = "LOW:HIGH for every column, or NAME=LOW:HIGH for one, with ; between them"
 
@@ -61,6 +61,25 @@ class Bounds:
         pairs = [stated.get(name, stated.get(None, (0.0, 0.0))) for name in names]
         low, high = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         return cls(low, high)
+
+
+def bounds_of_some(text: str, names: Sequence[str], own: Sequence[str]) -> str:
+    """The same text without what it states for columns that are not one's own.
+
+    Parameters
+    ----------
+    names, own : all columns, and those of them that a table has.
+
+    Raises
+    ------
+    ConfigError : as `Bounds.of` all columns.
+
+    >>> bounds_of_some("b=0:2; -4:4; a=0:1", "abc", "ac")
+    '-4:4; a=0:1'
+    """
+    Bounds.of(text, names)
+    parts = [part.strip() for part in text.split(";")]
+    return "; ".join(p for p in parts if "=" not in p or p.rpartition("=")[0].strip() in own)
 
 
 def require_bounds(key: str, value: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fedbn.errors import ConfigError
-from fedbn.privacy.bounds import Bounds, require_bounds
+from fedbn.privacy.bounds import Bounds, bounds_of_some, require_bounds
 
 
 def test_named_bounds_come_before_those_of_every_column() -> None:
@@ -37,3 +37,12 @@ def test_every_column_has_bounds_and_every_bound_a_column() -> None:
         Bounds.of("a=0:1", ["a", "b"])
     with pytest.raises(ConfigError, match="stated for 'c', which is no column"):
         Bounds.of("0:1; c=0:1", ["a", "b"])
+
+
+def test_bounds_of_columns_that_a_table_lacks_are_left_out() -> None:
+    some = bounds_of_some("b=-1:2; -4:4; x=y=0:1; c=0:9", ["a", "b", "c", "x=y"], ["a", "x=y"])
+    assert some == "-4:4; x=y=0:1"
+    with pytest.raises(ConfigError, match="stated for 'd', which is no column"):
+        bounds_of_some("0:1; d=0:1", ["a", "b"], ["a"])
+    with pytest.raises(ConfigError, match="every column, and 'b' has none"):
+        bounds_of_some("a=0:1", ["a", "b"], ["a"])

@@ -16,7 +16,12 @@ from fedbn.errors import ConfigError, MessageError, QuorumError, SchemaError
 from fedbn.federation.agreement import negotiate, own_part, own_states
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.message import StructureMessage, dags_over
-from fedbn.federation.rounds import row_weight_of_structures, server_round, update_clients
+from fedbn.federation.rounds import (
+    client_round,
+    row_weight_of_structures,
+    server_round,
+    update_clients,
+)
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ClientReply, ServerState
@@ -24,6 +29,7 @@ from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge, knowledge_of
 from fedbn.graphs.random import random_dag
+from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
 from simulations.experiment import experiment_from
 from simulations.run import run_experiment
@@ -187,10 +193,28 @@ def test_what_is_not_defined_is_refused_by_name(settings: dict, words: str) -> N
     assert words in str(error.value)
 
 
-def test_a_private_learner_is_refused(tables: list[Path]) -> None:
-    wanted = {"sites": [str(path) for path in tables], "variables": "union", "learner": "dp-ges"}
-    with pytest.raises(ConfigError, match="not for the private learner dp-ges yet"):
-        run_experiment(experiment_from({**wanted, "engine": "in-process", "epsilon": 1.0}))
+@pytest.mark.parametrize("learner", ["dp-climb", "dp-ges", "dp-moments"])
+@pytest.mark.parametrize("own", [("asia", "either", "lung", "smoke", "tub"), ("smoke",)])
+def test_a_private_site_draws_as_if_there_were_no_columns_but_its_own(
+    learner: str, own: tuple[str, ...]
+) -> None:
+    network = load_network("asia")
+    agreed = network.sample(1, np.random.default_rng(0)).schema
+    table = network.sample(400, np.random.default_rng(1)).select(own)
+    settings = LearnerSettings(learner=learner, epsilon=8, noise="seeded")
+    rng = np.random.default_rng
+    among, _ = client_round(table, agreed, settings, rng(2), given=True, variables="union")
+    alone, _ = client_round(table, agreed.restrict(own), settings, rng(2), given=True)
+    assert among.dags == tuple(dag.extend(agreed.names) for dag in alone.dags)
+    assert (among.weights, among.status) == (alone.weights, alone.status)
+
+
+def test_private_sites_with_different_columns_are_fused() -> None:
+    wanted = {"network": "asia", "clients": 4, "rows": 300, "missing-variables": 0.3}
+    wanted |= {"variables": "union", "learner": "dp-ges", "epsilon": 4.0, "engine": "in-process"}
+    result = run_experiment(experiment_from(wanted)).result
+    assert len({reply.dags[0].names for reply in result.replies}) > 1
+    assert set(result.consensus.dag.names) == set(load_network("asia").dag.names)
 
 
 # --- schemas ------------------------------------------------------------------------------------
