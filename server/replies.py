@@ -43,13 +43,16 @@ def first_replies(replies: Iterable[Message], sent: Iterable[Message]) -> dict[i
     """Node id -> its reply to the message that it was sent; the first one counts.
 
     What a reply says of its sender is the sender's word: it is held against the message that it
-    answers, so that no site answers in another's place, or again with what it said before.
+    answers, so that no site answers in another's place, or again with what it said before. Flower
+    itself says that a node is gone.
     """
     asked = {message.metadata.message_id: message for message in sent}
     found: dict[int, Message] = {}
     for reply in replies:
         request = asked.get(reply.metadata.reply_to_message_id)
-        if request is None or not _may_answer(reply, request):
+        if request is None or not (
+            reply.has_error() or reply.metadata.src_node_id == request.metadata.dst_node_id
+        ):
             LOG.warning("node %s: no answer to what was asked", reply.metadata.src_node_id)
         elif request.metadata.dst_node_id in found:
             LOG.warning("node %s answered more than once", request.metadata.dst_node_id)
@@ -112,11 +115,6 @@ def task_record(schema: Schema, number: int, **more: str) -> ConfigRecord:
     """What a request of round `number` is about; `more` are texts that go with it."""
     told: dict[str, Any] = {"text": schema_to_text(schema), "hash": schema.hash, "round": number}
     return ConfigRecord(told | {key: text for key, text in more.items() if text})
-
-
-def _may_answer(reply: Message, request: Message) -> bool:
-    """Whether the reply comes from the node that was asked, or is Flower's word that it is gone."""
-    return reply.has_error() or reply.metadata.src_node_id == request.metadata.dst_node_id
 
 
 def content_of(reply: Message | None) -> RecordDict:

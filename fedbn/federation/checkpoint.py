@@ -175,14 +175,10 @@ def read_checkpoint(text: str, source: str) -> Checkpoint:
             result = replace(result, lone_states=lone, divided=divided)
         state = ServerState(schema, int(content["n_clients"]), refused, result, lone, divided)
     except (*_WRONG, FedbnError) as error:
-        raise ResultsError(f"{source} must be a checkpoint of fedbn: {_one_line(error)}") from None
+        words = " ".join(repr(error).split())
+        shown = words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}..."
+        raise ResultsError(f"{source} must be a checkpoint of fedbn: {shown}") from None
     return Checkpoint(to_run_config(experiment), state)
-
-
-def _one_line(error: Exception) -> str:
-    """What was wrong, in one line that quotes no more than a little of the file."""
-    words = " ".join(repr(error).split())
-    return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}..."
 
 
 def require_same_settings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fedbn.choice.by_counts import CountedChoice
@@ -67,16 +67,11 @@ def paid_replies(replies: Sequence[ClientReply], schema: Schema) -> tuple[Client
     rungs = [
         {k: reply.of_class(k).dags for k in dict.fromkeys(reply.row_weights)} for reply in replies
     ]
-    return tuple(
-        _with_structures(reply, paid)
-        for reply, paid in zip(replies, paid_structures(rungs, schema), strict=True)
-    )
-
-
-def _with_structures(reply: ClientReply, structures: Mapping[float, Sequence[DAG]]) -> ClientReply:
-    """The reply with other structures of the same row weights, in the order of its own."""
-    waiting = {k: iter(dags) for k, dags in structures.items()}
-    return replace(reply, dags=tuple(next(waiting[k]) for k in reply.row_weights))
+    paid_for = []
+    for reply, paid in zip(replies, paid_structures(rungs, schema), strict=True):
+        waiting = {k: iter(dags) for k, dags in paid.items()}
+        paid_for.append(replace(reply, dags=tuple(next(waiting[k]) for k in reply.row_weights)))
+    return tuple(paid_for)
 
 
 @dataclass(frozen=True, eq=False)
