@@ -138,7 +138,7 @@ def test_sas_transport(tmp_path: Path, version: int) -> None:
     with pytest.raises(DataError, match="missing"):
         read_dataset(path, "categorical", HOW)
     how = Preparation(cuts=HOW.cuts, missing_cells="drop-rows")
-    with pytest.warns(FedbnWarning, match="a cell is missing: 3 of 6 rows"):
+    with pytest.warns(FedbnWarning, match="because a cell is missing, 3 of 6 rows"):
         found = read_dataset(path, "categorical", how)
     assert found.n_rows == 3
     path.write_bytes(b"nothing of the kind")

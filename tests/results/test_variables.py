@@ -120,7 +120,7 @@ def test_an_edge_that_no_site_can_judge_is_listed_with_what_is_lacking() -> None
 def test_remarks_name_what_nobody_sees_and_what_one_site_sees(outcome: Outcome) -> None:
     never, alone = remarks(outcome.path, outcome.consensus)
     assert never.startswith("no site has both variables of 2 pairs: c - e, d - e; whether")
-    assert alone.startswith("one site alone has 'e'")
+    assert alone.startswith("only one site has 'e'")
 
 
 def test_min_judges_are_counted_in_sites_and_told() -> None:

@@ -316,7 +316,7 @@ def test_different_variables_are_fused_and_what_is_not_known_is_said(
     out = tmp_path / "out"
     ran = fedbn("fuse", *different, "--variables", "union", "--out", out, "--json")
     assert "fedbn: warning: no site has both variables of 2 pairs: c - e, d - e;" in ran.err
-    assert "fedbn: warning: one site alone has 'e'" in ran.err
+    assert "fedbn: warning: only one site has 'e'" in ran.err
     found = ran.json
     assert found["edges"] == [["a", "b"], ["b", "c"], ["b", "e"], ["c", "d"]]
     assert found["variables"]["first_never_together"] == [["c", "e"], ["d", "e"]]
