@@ -235,7 +235,9 @@ def test_parameters_found_later_are_in_the_report(tmp_path: Path) -> None:
     outcome = ordinary()
     network = parameters(outcome)
     whole = write_results(outcome, tmp_path / "1", run=RUN, network=network, figures=False)
-    late = write_results(outcome, tmp_path / "2", run=RUN, figures=False)
+    failed = {**RUN, "parameters": {"failure": "no site answered"}}
+    late = write_results(outcome, tmp_path / "2", run=failed, figures=False)
+    assert "no site answered" in (late / "report.html").read_text("utf-8")
     write_network(network, late)
     refresh_parameters(late, network)
     assert (late / "report.html").read_bytes() == (whole / "report.html").read_bytes()

@@ -13,7 +13,12 @@ from fedbn.errors import ResultsError
 from fedbn.results.dictionary import write_readme
 from fedbn.results.page.content import FORMAT
 from fedbn.results.page.html import page_html
-from fedbn.results.page.parameters import told_not_given, told_numbers, told_parameters
+from fedbn.results.page.parameters import (
+    told_not_given,
+    told_numbers,
+    told_parameters,
+    told_remarks,
+)
 from fedbn.results.page.public import public_content
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
@@ -60,8 +65,9 @@ def refresh_parameters(
     digest = hashlib.sha256((folder / "network.json").read_bytes()).hexdigest()
     hashes = {**content["hashes"], "network.json": digest}
     told = told_parameters(network, names=names) | told_numbers(network, run or {})
-    told |= told_not_given(run or {})
-    known = {key: value for key, value in content.items() if key != "not_given"}
+    told |= told_not_given(run or {}) | told_remarks(run or {})
+    before = ("not_given", "parameter_remarks")
+    known = {key: value for key, value in content.items() if key not in before}
     write_page({**known, **told, "hashes": hashes}, folder)
 
 
