@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,7 +25,6 @@ from simulations.flower.run import SUPERLINK, Runtime, superlink
 
 __all__ = ["nodes_of", "run_folder", "settings_of"]
 
-POLL_SECONDS = 2.0
 OURS = " fedbn: "
 """What is in the lines of a run's log that fedbn's apps wrote."""
 
@@ -114,13 +112,12 @@ def run_folder(
 
 
 def _lines_at_the_end(running: Runtime, run_id: str) -> list[str]:
-    """Wait for the run's end; the lines of its log that are fedbn's."""
-    status, details = "", ""
+    """Follow the run's log to the run's end; the lines that are fedbn's."""
+    status = ""
     while not status.startswith("finished"):
-        time.sleep(POLL_SECONDS)
+        log = app_log(running.home, run_id, follow=True)
         require_running(running.home, SUPERLINK, running.superlink)
         status, details = run_status(running.home, run_id)
-    log = app_log(running.home, run_id)
     if status != "finished:completed":
         raise FlowerRunError(f"the Flower run ended as {status}: {details}\n{tail(log)}")
     return [line for line in log.splitlines() if OURS in line]

@@ -189,9 +189,10 @@ def run_status(home: Home, run_id: str) -> tuple[str, str]:
     return str(runs[0]["status"]), str(runs[0].get("status-details", ""))
 
 
-def app_log(home: Home, run_id: str) -> str:
-    """What the apps of a run printed and logged."""
-    return flwr_command(home, "log", run_id, CONNECTION, "--show").stdout
+def app_log(home: Home, run_id: str, *, follow: bool = False) -> str:
+    """What the apps of a run printed and logged, so far or to the run's end."""
+    how = "--stream" if follow else "--show"
+    return flwr_command(home, "log", run_id, CONNECTION, how).stdout
 
 
 def tail(log: str) -> str:

@@ -4,8 +4,8 @@ Every run is on its own: a temporary folder is its FLWR_HOME, its working direct
 temporary folder; a SuperLink is started in it on a free port and stopped at the end, whatever
 happens. No checkout is needed: the bundle holds the two thin apps (`simulations.flower.bundle`).
 
-`flwr run` exits with 0 even if it or its run fails; so its answer is read, and the run's status is
-polled until it has finished.
+`flwr run` exits with 0 even if it or its run fails; so its answer is read, and the run lasts until
+its server app has left an outcome, or until Flower says that it has finished without.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ from simulations.flower.processes import (
 )
 from simulations.sites.server_app import HANDOVER, count_replies
 
-POLL_SECONDS = 3.0
+POLL_SECONDS = 15.0
+"""Of a run whose server app leaves nothing; asking Flower takes seconds of a processor."""
+
 LONGEST_RAY_FOLDER = 40
 """Ray keeps sockets below its folder, and their paths must have fewer than 108 characters."""
 
@@ -142,27 +144,28 @@ def handover(folder: Path) -> Path:
 def outcome_of(
     running: Runtime, run_id: str, count: Callable[[int, int], None] = lambda done, total: None
 ) -> Federated:
-    """Wait until the run has finished; its result, or the error that ended it."""
+    """Wait for what the server app leaves: its result, or the error that ended it."""
     left = handover(running.home.folder)
     status, details = "", ""
     while not status.startswith("finished"):
         _wait_a_little(running, left, count)
+        if left.exists():
+            break
         status, details = run_status(running.home, run_id)
     if left.exists():
         outcome = pickle.loads(left.read_bytes())
         if isinstance(outcome, FedbnError):
             raise outcome
-        if status == "finished:completed" and isinstance(outcome, Federated):
-            return outcome
+        assert isinstance(outcome, Federated)
+        return outcome
     log = tail(app_log(running.home, run_id))
     raise FlowerRunError(f"the Flower run ended as {status}: {details}\n{log}")
 
 
 def _wait_a_little(running: Runtime, left: Path, count: Callable[[int, int], None]) -> None:
-    """Until the server app has left its outcome, or POLL_SECONDS; asking Flower is not cheap."""
-    already = left.exists()
-    until = time.monotonic() + (0.3 if already else POLL_SECONDS)
-    while time.monotonic() < until and (already or not left.exists()):
+    """Until the server app has left its outcome, or POLL_SECONDS."""
+    until = time.monotonic() + POLL_SECONDS
+    while time.monotonic() < until and not left.exists():
         require_running(running.home, SUPERLINK, running.superlink)
         if (told := count_replies(left)) is not None:
             count(*told)
