@@ -8,12 +8,19 @@ compute, and no worker is left waiting alone at the end (`--dist worksteal`).
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from fedbn.search import child_process
+from fedbn.search.cg_dca import isolated as cg_dca
+from fedbn.search.optimal import isolated as optimal
 
 # No test looks at a clock, so none fails for being slow on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -23,13 +30,10 @@ settings.load_profile("new" if os.environ.get("FEDBN_NEW_EXAMPLES") else "repeat
 WAITING = (
     "deployment/test_faults.py",
     "deployment/test_guide.py",
-    "deployment/test_private_run.py",
     "simulations/test_folder_run.py",
     "deployment/test_demo.py",
     "test_parity.py",
-    "simulations/test_different_variables.py",
     "test_example_plugin.py",
-    "simulations/test_mixed_run.py",
     "simulations/test_ray_cluster.py",
 )
 """The longest first."""
@@ -63,3 +67,27 @@ def _few_figures(request: pytest.FixtureRequest) -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files of `WAITING` first; all others keep their order."""
     items.sort(key=lambda item: PLACES.get(item.path, len(WAITING)))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: to look through it for garbage again and again is in vain."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture
+def solvers_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact learners' solvers in this process: starting Python for each costs a second.
+
+    How they are kept apart is tested in tests/search_optimal/test_isolated.py.
+    """
+
+    def answer_by(module: ModuleType) -> Callable[..., child_process.Answer]:
+        def answer_of(child: object, task: Any, *_: object) -> child_process.Answer:
+            return child_process.run_timed(module._learn, task)
+
+        return answer_of
+
+    for module in (optimal, cg_dca):
+        monkeypatch.setattr(module, "answer_of", answer_by(module))
+    monkeypatch.setattr(optimal, "_limit_memory", lambda memory: None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 import typer
 
 from simulations.cli import app
+from tests.warm import run_warm
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,10 +42,7 @@ def test_the_commands_of_a_page_run_as_they_stand_in_an_empty_folder(
     """The report's page begins with a run of alarm: its commands are run by other tests."""
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     (script,) = re.findall(r"```bash\n(.*?)```", text, flags=re.DOTALL)
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-ec", script], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
+    done = run_warm(["bash", "-ec", script], tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     last = {
         "tables-and-questions": "  income     high ",

@@ -1,13 +1,13 @@
 """The README's commands and program, run as they stand there."""
 
-import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.warm import run_warm
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,14 +28,10 @@ def test_what_leaves_a_site_is_said_in_full() -> None:
 @pytest.mark.slow
 def test_the_commands_run_in_order_in_an_empty_folder(tmp_path: Path) -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines() if line]
-    commands = [shlex.split(line) for line in lines if line.startswith("fedbn ")]
+    commands = [line for line in lines if line.startswith("fedbn ")]
     assert len(commands) >= 10
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    for command in commands:
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    done = run_warm(["bash", "-ex", "-c", "\n".join(commands)], tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "results" / "asia" / "consensus.bif").is_file()
     assert (tmp_path / "results" / "fused" / "path.csv").is_file()
 

@@ -4,16 +4,13 @@ unknown key, a request for Control from outside and a bundle with another client
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from simulations.flower.processes import free_ports, stop
+from tests.warm import run_warm
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
@@ -37,22 +34,11 @@ def consecutive(count: int) -> int:
 
 @pytest.mark.slow
 def test_the_guide_gives_the_bytes_of_the_simulation(tmp_path: Path) -> None:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    guide = subprocess.Popen(
-        ["bash", "-euo", "pipefail", "-c", script()],
-        cwd=tmp_path,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
     try:
-        printed = guide.communicate(timeout=600)[0].decode()
+        guide = run_warm(["bash", "-euo", "pipefail", "-c", script()], tmp_path)
     finally:
-        if guide.poll() is None:
-            os.killpg(guide.pid, signal.SIGKILL)
-        stop(tmp_path, [guide])
+        stop(tmp_path, [])
+    printed = guide.stdout + guide.stderr
     assert guide.returncode == 0, printed
     assert "the stranger is refused" in printed
     assert "Control is refused from outside" in printed

@@ -6,7 +6,7 @@ Debian's package is used (`apt-get install chromium`); the tests are skipped whe
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,21 @@ class Tab:
         self.page, self.folder = page, folder
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
-        page.on("request", lambda request: self.requests.append(request.url))
+        self._listeners: dict[str, Callable[[Any], None]] = {
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "dialog": lambda dialog: self.complaints.append(dialog.message),
+            "request": lambda request: self.requests.append(request.url),
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
+
+    def leave(self) -> None:
+        """Leave the page as it was found, for the next test."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.page.emulate_media(media="null", color_scheme="null")
+        self.page.goto("about:blank")
 
     def show(self, content: Mapping[str, Any], width: int = 1280) -> Any:
         """Open the content's page."""
@@ -66,18 +77,20 @@ class Tab:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """The one page of a browser: another page is another process of Chromium."""
     with sync_api.sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield running
+        page = running.new_page()
+        page.set_default_timeout(10_000)
+        yield page
         running.close()
 
 
 @pytest.fixture
 def tab(browser: Any, tmp_path: Path) -> Iterator[Tab]:
-    context = browser.new_context()
-    context.set_default_timeout(10_000)
-    yield Tab(context.new_page(), tmp_path)
-    context.close()
+    tab = Tab(browser, tmp_path)
+    yield tab
+    tab.leave()
 
 
 def edges_of(outcome: Outcome) -> list[list[int]]:

@@ -2,13 +2,27 @@
 
 import json
 import math
-from collections.abc import Callable
+import pickle
+import tomllib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from flwr.app import Message
+from flwr.common.serde import message_from_proto, message_to_proto
 
+import simulations.run
+from fedbn.federation.run_config import from_run_config, to_run_config
+from fedbn.federation.runs import server_run
+from fedbn.federation.settings import Experiment
+from server.server_app import Federated, federate
 from simulations.cli import main
+from simulations.flower.bundle import write_bundle
+from simulations.in_process_grid import InProcessGrid
+from simulations.run import node_configs
+from simulations.sites.tables import simulation
 
 
 @dataclass(frozen=True)
@@ -55,3 +69,39 @@ def fedbn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
         return Ran(0 if code is None else int(code), printed.out, printed.err)
 
     return run
+
+
+class PackedGrid(InProcessGrid):
+    """Packs every message and every reply as Flower does between processes."""
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        asked = list(messages)
+        keys = list(super().push_messages([packed(message) for message in asked]))
+        for message, key in zip(asked, keys, strict=True):
+            message.metadata.__dict__["_message_id"] = key
+        return keys
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        return [packed(reply) for reply in super().pull_messages(message_ids)]
+
+
+def packed(message: Message) -> Message:
+    sent = message_to_proto(message).SerializeToString()
+    return message_from_proto(type(message_to_proto(message)).FromString(sent))
+
+
+@pytest.fixture
+def packed_flower(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The engine flower does what a real run does to settings, messages and outcome, without its
+    processes, which `tests/test_parity.py` starts."""
+
+    def run(experiment: Experiment, *_: object) -> Federated:
+        write_bundle(tmp_path / "app", to_run_config(experiment))
+        project = tomllib.loads((tmp_path / "app" / "pyproject.toml").read_text("utf-8"))
+        config = project["tool"]["flwr"]["app"]["config"]
+        found = from_run_config(config)
+        grid = PackedGrid(config, node_configs(len(simulation(found).sites)))
+        outcome = federate(grid, server_run(found))
+        return pickle.loads(pickle.dumps(outcome))
+
+    monkeypatch.setattr(simulations.run, "_flower", run)

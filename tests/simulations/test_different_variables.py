@@ -117,7 +117,7 @@ def test_an_update_and_a_checkpoint_keep_every_sites_columns(
 KNOWN = {"required": [["tub", "either"], ["either", "xray"]], "tiers": [["asia"], ["tub", "dysp"]]}
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("packed_flower")
 def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
     """With rounds, knowledge, a quorum, counts that choose, and parameters."""
     found, networks = {}, []

@@ -36,9 +36,10 @@ from fedbn.secure.selection import secure_consensus
 from simulations.cli import app
 from tests.naive_knowledge import keeps
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::fedbn.errors.FedbnWarning"
-)  # limits that learners meet
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning"),  # limits that learners meet
+    pytest.mark.usefixtures("solvers_here"),
+]
 
 CASES = int(os.environ.get("FEDBN_TWIN_CASES", "8"))
 METHODS = ("union", "intersection", "vote", "median")

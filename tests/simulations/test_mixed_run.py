@@ -149,7 +149,7 @@ def test_sums_of_a_table_with_one_row_more_are_refused(tmp_path: Path) -> None:
     assert word(site.send(RUN, "query.scatter", task(SCHEMA))) == "min-cell"
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("packed_flower")
 def test_both_engines_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Structures of a ladder, what sums choose, and parameters."""
     files = []

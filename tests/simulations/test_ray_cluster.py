@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +16,7 @@ from simulations.cli import main
 from simulations.ray_cluster import require_address
 from simulations.study_cases import origin, run_cases
 from simulations.sweeps.slurm import Share, array_script
+from tests.warm import run_warm
 
 PLAN = """
 network = "cancer"
@@ -60,12 +59,11 @@ def test_the_lines_of_the_array_job_make_the_table_of_one_process(
     plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "job.sh"
-    fedbn = Path(sys.executable).with_name("fedbn")
-    script.write_text(array_script(plan, tmp_path / "array", 2, str(fedbn)))
+    script.write_text(array_script(plan, tmp_path / "array", 2, "fedbn"))
     assert "#SBATCH --array=0-1\n" in script.read_text()
     for task in (1, 0, 0):
-        environment = {**os.environ, "SLURM_ARRAY_TASK_ID": str(task)}
-        subprocess.run(["bash", script], check=True, cwd="/", env=environment, capture_output=True)
+        done = run_warm(["bash", script], Path("/"), {"SLURM_ARRAY_TASK_ID": str(task)})
+        assert done.returncode == 0, done.stderr
     files = sorted(path.name for path in (tmp_path / "array").glob("rows-*.jsonl"))
     assert files == [f"rows-{k}-of-2.jsonl" for k in range(2)]
     assert not (tmp_path / "array" / "results.csv").exists()
