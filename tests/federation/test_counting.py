@@ -155,9 +155,9 @@ def test_an_edge_must_gain_what_it_costs(asia: Federation) -> None:
 
 
 @pytest.mark.slow
-def test_alarm_with_500_rows_gains_no_edges_by_chance() -> None:
+def test_alarm_with_300_rows_gains_no_edges_by_chance() -> None:
     """Among the many families of a climb some win by chance, where an edge costs nothing."""
-    case = federation("alarm", sites=10, rows=500, seed=3)
+    case = federation("alarm", sites=3, rows=300, seed=3)
     truth = load_network("alarm").dag
     opened = open_counting(case.result, choose="climb", count_rounds=10, ess=1.0, seed=1)
     reached = []
@@ -170,16 +170,14 @@ def test_alarm_with_500_rows_gains_no_edges_by_chance() -> None:
     assert reached[0] <= today
 
 
-@pytest.mark.slow
-def test_hepar2_with_1000_rows_needs_the_climb() -> None:
+def test_child_with_500_rows_needs_the_climb() -> None:
     """The best candidate closes little of the distance to GES on all rows, the climb most of it,
     and the climb ends above what GES finds there, at the same cost of edges.
 
-    It closes 98 % where edges cost nothing, 86 % where they cost 2 to 4 nats each: what is promised
-    in the mean of all networks (92 %, `docs/studies/pooling.md`) does not hold in this case.
+    Over all networks: `docs/studies/pooling.md`.
     """
-    case = federation("hepar2", sites=10, rows=1000, seed=3)
-    truth = load_network("hepar2").dag
+    case = federation("child", sites=5, rows=500, seed=3)
+    truth = load_network("child").dag
     score = make_score("bdeu", case.pooled)
     whole = ges(score).dag
     today, pooled = (smhd(dag, truth) for dag in (case.result.classes[0].consensus.dag, whole))

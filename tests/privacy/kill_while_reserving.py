@@ -10,6 +10,7 @@ Each child that broke the promise gives a line; the last line is the number of t
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -60,6 +61,7 @@ def killed_at(k: int, folder: Path) -> bool:
     """Whether a child got to its k-th instruction, where it was killed."""
     child = os.fork()
     if child == 0:
+        gc.disable()
         sys.settrace(Killer(k))
         reserve_and_draw(folder)
         os._exit(0)
@@ -77,7 +79,9 @@ def starts(folder: Path) -> Iterator[bytes]:
 
 
 def main(folder: Path) -> None:
+    reserve_and_draw(folder)  # what is imported then is not imported by every child
     path, drawn, killed = folder / "t.jsonl", folder / "drawn", 0
+    path.unlink()
     for start in starts(folder):
         before, k, going = len(start.splitlines()), 0, True
         while going:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import sys
 from fractions import Fraction
@@ -138,19 +139,16 @@ def test_killed_at_any_instruction_never_less_is_spent_than_drawn(tmp_path: Path
 
 def test_two_runs_at_once_cannot_both_take_the_rest(tmp_path: Path) -> None:
     """Four processes reserve ε 1 each where the limit lets two of them."""
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from tests.privacy.test_ledger import spend\n"
-        "spend(Path(sys.argv[1]), max_epsilon=1.5)"
-    )
     path = tmp_path / "t.jsonl"
+    forking = multiprocessing.get_context("fork")
     runs = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(path)], cwd=ROOT, stderr=subprocess.DEVNULL
-        )
-        for _ in range(4)
+        forking.Process(target=spend, args=(path,), kwargs={"max_epsilon": 1.5}) for _ in range(4)
     ]
-    assert sorted(run.wait(timeout=300) for run in runs) == [0, 0, 1, 1]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join(300)
+    assert sorted(run.exitcode for run in runs) == [0, 0, 1, 1]
     assert len(Ledger.read(path).entries) == 2
 
 
