@@ -12,13 +12,13 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
+from clients.agreed_tables import agreed_table, table_of_all_products, table_of_products
 from clients.door import Handler, enter
 from clients.private_runs import keep_structures, kept_structures, reserve_epsilon
 from clients.read_requests import (
@@ -48,7 +48,7 @@ from fedbn.federation.missing_shares import missing_shares, shares_text
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.sums_message import CONDITIONALS, MOMENTS, SCATTERS
-from fedbn.networks.family_counts import Family, families_of
+from fedbn.networks.family_counts import families_of
 from fedbn.networks.moments import family_pairs, moments_of
 from fedbn.scores.family_scores import own_scores
 from fedbn.scores.scatter import scatter_of_table
@@ -57,12 +57,8 @@ from fedbn.wording import list_some
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.graphs.dag import DAG
-    from fedbn.networks.family_counts import FamilyCounts
 
 LOG = logging.getLogger("fedbn.client")
-
-ALL_PAIRS = Family(0, (1,))
-"""Sums of products are of pairs of columns: they tell what families of one parent do."""
 
 
 def tell_histogram(request: Request) -> RecordDict:
@@ -107,7 +103,7 @@ def count(request: Request) -> RecordDict:
     wanted = families_of_request(request.message, schema)
     policy.require_counts(request.rows, wanted.tables.families)
     own = request.own_part(schema)
-    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(own)
+    table = policy.permit_exact(agreed_table(request, request.task.schema).dataset).with_schema(own)
     answer = answer_request(wanted, table, request.run.learner.ess)
     counts = policy.permit_counts(answer.counts, compared=wanted.with_own)
     request.enter_counts(lambda: answer.counts.of(counts.tables.families))
@@ -125,26 +121,19 @@ def tell_moments(request: Request) -> RecordDict:
     if dag is None:
         raise MessageError("server: a request for moments must hold a consensus")
     policy.require_counts(request.rows, families_of([dag]))
-    policy.require_unrounded()
-    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
     pairs = family_pairs(dag)
-    request.enter_sums(_permitted_counts(request, table, pairs))
+    table = table_of_products(request, schema, pairs)
     found = moments_to_arrays(moments_of(table, pairs), dag, schema)
     return RecordDict({"moments": record_of(found)})
 
 
 def tell_scatter(request: Request) -> RecordDict:
     """Sums of products of all columns of this site's table, where the policy allows counts."""
-    from fedbn.federation.sums_message import require_askable, scatter_to_arrays
+    from fedbn.federation.sums_message import scatter_to_arrays
 
-    schema, policy = request.task.schema, request.site.policy
-    require_askable(schema)
-    policy.require_counts(request.rows, [ALL_PAIRS])
-    policy.require_unrounded()
-    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
-    pairs = combinations(range(schema.n), 2)
-    request.enter_sums(_permitted_counts(request, table, tuple(pairs)))
-    return RecordDict({"scatter": record_of(scatter_to_arrays(scatter_of_table(table), schema))})
+    schema = request.task.schema
+    found = scatter_of_table(table_of_all_products(request, schema))
+    return RecordDict({"scatter": record_of(scatter_to_arrays(found, schema))})
 
 
 def tell_conditional(request: Request) -> RecordDict:
@@ -161,7 +150,9 @@ def tell_conditional(request: Request) -> RecordDict:
     policy.require_counts(request.rows, families_of([dag]))
     policy.require_unrounded()
     policy.require_cells(np.array([request.rows]))
-    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
+    table = policy.permit_exact(agreed_table(request, request.task.schema).dataset).with_schema(
+        schema
+    )
     counts = category_tables(table, wanted)
     kept = policy.permit_counts(counts, compared=False)
     told, least = set(), policy.rule.least
@@ -177,24 +168,6 @@ def tell_conditional(request: Request) -> RecordDict:
     request.enter_sums(counts.of(families) if families else None)
     found = mixed_sums(table, wanted).only(frozenset(told))
     return RecordDict({"conditional": record_of(sums_to_arrays(found, wanted))})
-
-
-def _permitted_counts(
-    request: Request, table: Dataset, pairs: tuple[tuple[int, int], ...]
-) -> FamilyCounts | None:
-    """The counts that sums of products of these pairs of columns hold; raises PolicyError where one
-    of them is too small."""
-    from fedbn.privacy.counts_in_sums import counts_in_sums, rows_off_a_common_value
-
-    policy, least = request.site.policy, request.site.policy.rule.least
-    if least <= 1:
-        return None
-    policy.require_cells(np.array([request.rows]))
-    counts = counts_in_sums(table, pairs)
-    if counts is not None:
-        policy.permit_counts(counts, compared=True)
-        policy.require_cells(rows_off_a_common_value(table, pairs, least))
-    return counts
 
 
 def train(request: Request) -> RecordDict:
@@ -296,7 +269,7 @@ def learn(request: Request) -> tuple[Site, StructureMessage, float]:
         return request.table(task.schema.cuts), before, 0.0
     start = consensus_of(request.message, task.schema)
     with reserve_epsilon(request, task):
-        site = _agreed_table(request)
+        site = agreed_table(request, request.task.schema)
         given, rng = request.run.gives_schema, request.rng()
         reply, rungs = client_round(
             site.dataset,
@@ -331,14 +304,6 @@ def _warn_of_missing(dataset: Dataset, dag: DAG) -> None:
     LOG.info("%.1f %% of the cells are imputed", 100 * dataset.gone.mean())
     for words in missingness_remarks(dataset, dag):
         LOG.warning("%s", words)
-
-
-def _agreed_table(request: Request) -> Site:
-    """The site's table; raises PolicyError unless it may be learned from."""
-    site = request.table(request.task.schema.cuts)
-    if request.site.schema is None:
-        request.site.policy.require_no_identifiers(site.dataset, named=False)
-    return site
 
 
 def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:

@@ -26,6 +26,9 @@ from fedbn.secure.requests import (
     CountRequest,
     CutRequest,
     OrderRequest,
+    ScatterRequest,
+    ScoreRequest,
+    SizeRequest,
     UnionRequest,
     VoteRequest,
     from_bytes,
@@ -116,6 +119,8 @@ class SumQuestion:
         request = from_bytes(self.data)[0]
         if isinstance(request, CountRequest):
             return f"counts of {count_of(len(request.families), 'family')}"
+        if isinstance(request, ScoreRequest):
+            return f"own scores of {count_of(len(request.families), 'family')}"
         return _SUMS[type(request)]
 
 
@@ -124,6 +129,8 @@ _SUMS = {
     UnionRequest: "arcs of a union",
     CutRequest: "cuts of deletions",
     VoteRequest: "votes on pairs",
+    SizeRequest: "how large the sums of squares of columns are",
+    ScatterRequest: "rows and sums of products of all columns about the site's means",
 }
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from flwr.app import ConfigRecord
 
+from clients.agreed_tables import table_of_all_products
 from clients.read_requests import SumQuestion, arrays_in, record_of, run_of, sum_of
 from clients.request import Request
 from fedbn.arrays import Ints, Masked
@@ -27,7 +28,8 @@ from fedbn.secure.cohorts import enter_cohort, read_cohorts
 from fedbn.secure.family_sums import own_counts
 from fedbn.secure.guard import Asked
 from fedbn.secure.masks import Key, mask, pair_keys, request_digest
-from fedbn.secure.requests import CountRequest
+from fedbn.secure.requests import CountRequest, TableRequest
+from fedbn.secure.scatter_sums import own_sums
 from fedbn.secure.session import CUT_POINTS, Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join, reply
 
@@ -71,7 +73,7 @@ def masked_answer(request: Request) -> Masked:
     if told is not None:
         _look_at(request, session, told, told.schema == session["hash"])
         site = join(site, told)
-    masked, site = reply(site, question.data, lambda asked: _count(asked, request, session))
+    masked, site = reply(site, question.data, lambda asked: _sum_table(asked, request, session))
     assert site.terms is not None
     if told is not None:
         _enter(request, session, told)
@@ -113,17 +115,20 @@ def _terms_of_cuts(request: Request, session: ConfigRecord, question: SumQuestio
     return Terms.from_text(str(session["terms"]))
 
 
-def _count(asked: CountRequest, request: Request, session: ConfigRecord) -> Ints:
-    """Count families in this site's table, where the policy allows it."""
+def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> Ints:
+    """What this site's table adds to a sum, where the policy allows it."""
     policy, schema = request.site.policy, schema_from_text(session["schema"], session["hash"])
     request.require_public()
     request.require_offers()
     request.require_contract()
     request.require_schema(schema)
     request.require_counts()
+    if not isinstance(asked, CountRequest):
+        sites = len(Terms.from_text(str(session["terms"])).members)
+        return own_sums(asked, table_of_all_products(request, schema), sites)
     policy.require_unrounded()
     policy.require_counts(request.rows, asked.families)
-    table = request.table(schema.cuts).dataset.with_schema(schema)
+    table = policy.permit_exact(request.table(schema.cuts).dataset).with_schema(schema)
     request.enter_counts(lambda: count_families(table, asked.families))
     return own_counts(asked, table, request.run.learner.ess)
 

@@ -33,11 +33,11 @@ from fedbn.federation.secure_rounds import (
     SecureResult,
     SumCost,
     answered_columns,
-    count_requests,
     result_of,
     search_of,
     terms_of,
 )
+from fedbn.federation.secure_summing import summed_choice_by_scatters
 from fedbn.groups.given import groups_of_sites
 from fedbn.networks.parameter_sources import ParameterSources
 from fedbn.secure.masks import unmasked_sum
@@ -165,7 +165,9 @@ def secure_federation(
     result = result_of(found, schema, terms, shaken.state.refused, settings, cohort.cost)
     fitted, lacking = None, None
     if settings.choose != "smhd":
-        result, lacking = _drive(summed_choice(result, run), cohort, terms)
+        counted = schema.kind == "categorical"
+        choose = summed_choice if counted else summed_choice_by_scatters
+        result, lacking = _drive(choose(result, run), cohort, terms)
         if lacking is not None:
             for remark in run_remarks(result):
                 REMARKS.warning("%s", remark)
@@ -209,11 +211,11 @@ def grouped_federation(
 
 
 def require_countable(schema: Schema, run: ServerRun) -> None:
-    """Raise ConfigError where counts are wanted, but the columns are numbers."""
-    if schema.kind != "categorical" and count_requests(run):
+    """Raise ConfigError where parameters are wanted, but columns are numbers."""
+    if schema.kind != "categorical" and run.rounds.parameters == "federated":
         raise ConfigError(
-            f"counts are masked for columns of categories only, those of this run are "
-            f"{schema.kind}: choose must be smhd, parameters none"
+            "under masks there are parameters for columns of categories only, those of this run "
+            f"are {schema.kind}: parameters must be none"
         )
 
 

@@ -182,18 +182,12 @@ def further_rounds(grid: Grid, run: ServerRun, before: ServerState | None) -> Fe
 
 
 def require_choosable(run: ServerRun) -> None:
-    """Raise ConfigError where the score is for numbers, but masked sums are to choose, or a column
-    is to explain the sites."""
+    """Raise ConfigError where the score is for numbers, but sites have different columns, or a
+    column is to explain them."""
     kind = kind_of_score(run.learner.score)
     rule = run.consensus
     if kind == "categorical" or rule.choose == "smhd":
         return
-    if rule.aggregation != "open":
-        raise ConfigError(
-            f"choose {rule.choose} under {rule.aggregation} needs columns of categories: sums of "
-            f"products, which score {run.learner.score!r} is of, are not masked; choose must be "
-            "smhd, or aggregation open"
-        )
     if rule.variables == "union":
         raise ConfigError(
             f"choose {rule.choose} with variables = union needs columns of categories, score "

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,15 @@ from fedbn.scores.scatter import Scatter, sum_of_scatters
 from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 
-__all__ = ["ScatterScores", "chosen_by_scatters", "scatter_scores"]
+__all__ = [
+    "Choosing",
+    "ScatterScores",
+    "Wanted",
+    "choosing_by_scatters",
+    "chosen_by_scatters",
+    "scatter_scores",
+    "scores_of_family",
+]
 
 ROUNDS = 50
 """Rounds of a climb at most."""
@@ -59,29 +68,39 @@ class ScatterScores:
     own_costs: Floats
 
     def score_all(self, families: Iterable[Family]) -> dict[Family, Counted]:
-        """Family -> its scores.
-
-        One that is refused, shared or at some site by itself (a member determined by the others),
-        has the other score for both; -inf where both are refused.
-        """
+        """Family -> its scores."""
         return {family: self._score(family) for family in families}
 
     def score_until(self, families: Iterable[Family], end: float | None) -> dict[Family, Counted]:
         """The scores of the first of these families, as many as there is time for."""
         return self.score_all(takewhile(lambda _: not is_over(end), families))
 
+    def shared_score(self, family: Family) -> float:
+        """Of the sums over all sites, nats; -inf where the family is refused."""
+        return self.shared.local_score(*family) - float(self.shared_costs[family.node])
+
+    def own_score(self, family: Family) -> float:
+        """The sum of the sites' own, nats; -inf where some site refuses the family."""
+        own = math.fsum(each.local_score(*family) for each in self.own)
+        return own - float(self.own_costs[family.node])
+
     def _score(self, family: Family) -> Counted:
-        node, parents = family
-        shared = self.shared.local_score(node, parents) - float(self.shared_costs[node])
-        own = math.fsum(each.local_score(node, parents) for each in self.own)
-        own -= float(self.own_costs[node])
-        known = [score for score in (shared, own) if math.isfinite(score)]
-        instead = known[0] if known else -math.inf
-        return Counted(
-            shared if math.isfinite(shared) else instead,
-            own if math.isfinite(own) else instead,
-            self.shared.n_rows,
+        return scores_of_family(
+            self.shared_score(family), self.own_score(family), self.shared.n_rows
         )
+
+
+def scores_of_family(shared: float, own: float, rows: int) -> Counted:
+    """The two scores of a family, nats.
+
+    One that is refused, shared or at some site by itself (a member determined by the others), has
+    the other score for both; -inf where both are refused.
+    """
+    known = [score for score in (shared, own) if math.isfinite(score)]
+    instead = known[0] if known else -math.inf
+    return Counted(
+        shared if math.isfinite(shared) else instead, own if math.isfinite(own) else instead, rows
+    )
 
 
 def scatter_scores(schema: Schema, scatters: Sequence[Scatter]) -> ScatterScores:
@@ -134,13 +153,72 @@ def chosen_by_scatters(
     """The best structure that is found; None where every candidate has a refused family, unless
     the consensus is given.
 
+    Parameters
+    ----------
+    scores : of the same columns as the schema.
+    seconds : time limit, wall clock; what was found until then is taken. The families of the
+        candidates are scored in any case, and what has begun ends.
+
+    The others are those of `choosing_by_scatters`.
+    """
+    end = None if seconds is None else time.monotonic() + seconds
+    choosing = choosing_by_scatters(
+        candidates,
+        schema,
+        scores.shared,
+        pairs,
+        rng,
+        consensus=consensus,
+        climbs=climbs,
+        knowledge=knowledge,
+        limits=limits,
+        left=lambda: None if end is None else end - time.monotonic(),
+    )
+    try:
+        wanted = next(choosing)
+        while True:
+            until = end if wanted.may_lack else None
+            wanted = choosing.send(scores.score_until(wanted.families, until))
+    except StopIteration as stop:
+        found: Climb | None = stop.value
+        return found
+
+
+class Wanted(NamedTuple):
+    """Families whose scores are wanted, and whether any of them may be left out."""
+
+    families: Iterable[Family]
+    may_lack: bool = False
+
+
+Choosing = Generator[Wanted, Mapping[Family, Counted], Climb | None]
+
+
+def choosing_by_scatters(
+    candidates: Candidates,
+    schema: Schema,
+    shared: TabulatedScore,
+    pairs: Bools,
+    rng: np.random.Generator,
+    *,
+    consensus: DAG | None,
+    climbs: bool,
+    knowledge: Knowledge | None = None,
+    limits: CandidateLimits | None = None,
+    rounds: int = ROUNDS,
+    left: Callable[[], float | None] = lambda: None,
+) -> Choosing:
+    """The same as a dialogue: yields families, is sent their scores, ends with what is found: None
+    where it is sent no score of the first families, what it has where it is sent none later.
+
     A refused family of the consensus stays, as one that cannot be counted does: no time limit and
     no other candidate loses what the structures alone have.
 
     Parameters
     ----------
     candidates : what the structures gave, and the families that are looked at first.
-    schema, scores : of the same columns.
+    schema : the agreed one.
+    shared : mixed BIC of the sums over all sites.
     pairs : bool [n, n], symmetric: the pairs that some site joined.
     rng : for the ordering search.
     consensus : what the structures alone chose, a candidate; None where totals of several sets of
@@ -148,25 +226,33 @@ def chosen_by_scatters(
     climbs : whether to go on beyond the families of the candidates.
     knowledge : what the candidates keep.
     limits : of the families that a climb looks at.
-    seconds : time limit, wall clock; what was found until then is taken. The families of the
-        candidates are scored in any case, and what has begun ends.
+    rounds : of a climb, at most, after what GES finds.
+    left : how many seconds of the time limit are left; None: there is none.
     """
-    end = None if seconds is None else time.monotonic() + seconds
-    counted = scores.score_all(candidates.families)
-    usable, counted = _usable(candidates, counted, consensus)
-    if not usable.listed:
+    scores = yield Wanted(candidates.families)
+    usable, counted = _usable(candidates, scores, consensus)
+    if not (scores and usable.listed):
         return None
-    state = begin(usable, schema, counted, rng, knowledge, end=end)
+    state = begin(usable, schema, counted, rng, knowledge, end=_end(left))
     if not climbs:
         return state
-    state = _beside_pooled(state, scores, rng, end)
-    for _ in range(ROUNDS):
-        families = () if state.done or is_over(end) else neighbours(state, pairs, limits)
-        scored = scores.score_until(families, end)
+    pooled = _ges_on_shared(state, shared, left())
+    if pooled is not None:
+        scored = yield Wanted(families_of([pooled]))
+        state = taking(state, pooled, scored, rng, _end(left))
+    for _ in range(rounds):
+        families = () if state.done or is_over(_end(left)) else neighbours(state, pairs, limits)
+        scored = (yield Wanted(families, may_lack=True)) if families else {}
         if not scored:
             break
-        state = climb_on(state, scored, rng, end)
+        state = climb_on(state, scored, rng, _end(left))
     return state
+
+
+def _end(left: Callable[[], float | None]) -> float | None:
+    """The end of a time limit on the monotonic clock."""
+    seconds = left()
+    return None if seconds is None else time.monotonic() + seconds
 
 
 def _usable(
@@ -186,13 +272,9 @@ def _usable(
     return replace(candidates, listed=usable, uncounted=tuple(sorted(kept))), others
 
 
-def _beside_pooled(
-    state: Climb, scores: ScatterScores, rng: np.random.Generator, end: float | None
-) -> Climb:
-    """With what GES finds on the shared scores, where that is better; half of the time that is left
-    is for it."""
-    left = None if end is None else (end - time.monotonic()) / 2
+def _ges_on_shared(state: Climb, shared: TabulatedScore, left: float | None) -> DAG | None:
+    """What GES finds on the shared scores; half of the seconds that are left are for it."""
     if left is not None and left <= 0:
-        return state
-    pooled = ges(scores.shared, SearchRules(knowledge=state.knowledge, seconds=left)).dag
-    return taking(state, pooled, scores.score_all(families_of([pooled])), rng, end)
+        return None
+    seconds = None if left is None else left / 2
+    return ges(shared, SearchRules(knowledge=state.knowledge, seconds=seconds)).dag

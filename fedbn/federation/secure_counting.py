@@ -2,7 +2,8 @@
 
 Both are questions that go on where those on structures ended, under the same masks. Every sum is
 that of the open run, so both choose and estimate as it does. All sites must answer: without one of
-them there are no counts, and the result stays as it is.
+them there are no counts, and the result stays as it is. Where columns are numbers, sums of products
+choose (`secure_summing.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Generator
 from dataclasses import replace
 
 from fedbn.arrays import Ints
-from fedbn.choice.candidates import SUMMED_LIMITS, Candidate
+from fedbn.choice.by_counts import CountedChoice
+from fedbn.choice.candidates import SUMMED_LIMITS, Candidate, CandidateLimits
 from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.errors import DataError, MessageError, NetworkError, QuorumError
@@ -25,7 +27,7 @@ from fedbn.networks.network import BayesianNetwork
 from fedbn.secure.family_sums import sum_families
 from fedbn.secure.requests import SumRequest
 
-__all__ = ["summed_choice", "summed_parameters"]
+__all__ = ["Lacking", "open_summed", "summed_choice", "summed_parameters", "with_summed_choice"]
 
 Lacking = str | None
 """Why there are no counts, or no more."""
@@ -40,7 +42,7 @@ def summed_choice(
     Where a site falls silent, what was counted until then chooses. Where sums are none that honest
     sites can have, no sum before is to be trusted, either: the structures alone choose.
     """
-    dialogue, lacking = _open(result, run), None
+    dialogue, lacking = open_summed(result, run, SUMMED_LIMITS), None
     while (wanted := dialogue.request()) is not None:
         try:
             sums = yield from sum_families(wanted.tables, run.learner.ess)
@@ -50,19 +52,28 @@ def summed_choice(
         except (DataError, MessageError) as error:
             return replace(result, lacking=str(error)), str(error)
         dialogue = dialogue.hear_sums({result.clients: sums.counts.rows}, *sums)
-    choice = dialogue.choice
+    return with_summed_choice(result, dialogue.choice, lacking), lacking
+
+
+def with_summed_choice(
+    result: SecureResult, choice: CountedChoice | None, lacking: Lacking
+) -> SecureResult:
+    """The result with what sums chose, and why there were no more of them."""
     result = replace(result, lacking=lacking or "")
     if choice is None:
-        return result, lacking
+        return result
     assert isinstance(result.consensus, Consensus)
     distance = mean_smhd_by_votes(choice.dag, result.votes)
     consensus = counted_consensus(result.consensus, choice, distance)
     counted = result.families + choice.families
-    return replace(result, consensus=consensus, choice=choice, families=counted), lacking
+    return replace(result, consensus=consensus, choice=choice, families=counted)
 
 
-def _open(result: SecureResult, run: ServerRun) -> Counting:
-    """The dialogue about the states of all paths; pairs that some site joined have votes."""
+def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -> Counting:
+    """The dialogue about the states of all paths; pairs that some site joined have votes.
+
+    limits : of candidates and tables.
+    """
     consensus = result.consensus
     assert result.path is not None
     assert isinstance(consensus, Consensus)
@@ -81,7 +92,7 @@ def _open(result: SecureResult, run: ServerRun) -> Counting:
         count_rounds=run.consensus.count_rounds,
         ess=run.learner.ess,
         seed=run.seed,
-        limits=SUMMED_LIMITS,
+        limits=limits,
     )
     return replace(opened, knowledge=run.consensus.known)
 

@@ -41,10 +41,10 @@ __all__ = [
     "SumCost",
     "VotedConsensus",
     "answered_columns",
-    "count_requests",
     "result_of",
     "search_of",
     "statements",
+    "table_requests",
     "terms_of",
 ]
 
@@ -105,6 +105,7 @@ class SecureResult:
     cost : of the sums.
     choice : what counts of families said, where they were asked for.
     families : how many families were counted in all.
+    columns : how many columns' sums of products were added up, where some are numbers.
     answered : where sites have different columns, those that each of `clients` answered for.
     lacking : why there were no counts to choose by, or no more; empty where there were all.
     """
@@ -120,6 +121,7 @@ class SecureResult:
     cost: SumCost
     choice: CountedChoice | None = None
     families: int = 0
+    columns: int = 0
     lacking: str = ""
     answered: tuple[tuple[str, ...], ...] = ()
 
@@ -154,18 +156,21 @@ def answered_columns(
     }
 
 
-def count_requests(run: ServerRun) -> int:
-    """How often a run may ask for counts: to choose, to climb, and for parameters.
+def table_requests(run: ServerRun, kind: str) -> int:
+    """How often a run may ask for what is summed of tables of a kind: to choose, to climb, and for
+    parameters. Of tables with numbers, to choose takes levels, sums of products and own scores, and
+    a climb scores of what GES finds.
 
     >>> from fedbn.federation.runs import server_run
     >>> from fedbn.federation.settings import Experiment
     >>> climb = Experiment.of(choose="climb", count_rounds=3, parameters="federated")
-    >>> count_requests(server_run(climb))
-    5
+    >>> table_requests(server_run(climb), "categorical"), table_requests(server_run(climb), "mixed")
+    (5, 8)
     """
-    choose = run.consensus.choose
-    climb = run.consensus.count_rounds if choose == "climb" else 0
-    return (choose != "smhd") + climb + (run.rounds.parameters == "federated")
+    choose, counted = run.consensus.choose, kind == "categorical"
+    first = 0 if choose == "smhd" else 1 if counted else 3
+    climb = run.consensus.count_rounds + (not counted) if choose == "climb" else 0
+    return first + climb + (run.rounds.parameters == "federated")
 
 
 def terms_of(
@@ -190,7 +195,7 @@ def terms_of(
         quorum=settings.vote_quorum,
         poolings=poolings_of(cast(Robust, settings.robust)),
         members=ranked,
-        counts=count_requests(run),
+        counts=table_requests(run, schema.kind),
         known=settings.known is not None and settings.aggregation == "secure-sums",
         columns=tuple(answered[member] for member in ranked) if answered else (),
         min_judges=settings.min_judges,
@@ -305,7 +310,8 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         "Of the sites' structures the server learned this, and nothing else: "
         + "; ".join(learned)
         + ".",
-        *([_words_on_counts(result)] if result.families else []),
+        *([_words_on_sums(result)] if result.columns else []),
+        *([_words_on_counts(result)] if result.families and not result.columns else []),
         *([_words_on_columns(result)] if result.answered else []),
         f"A pair with one vote of {sites} is one site's; who knows a site's practice may guess "
         "which.",
@@ -361,4 +367,14 @@ def _words_on_counts(result: SecureResult) -> str:
         f"Of the tables it learned the counts of {count_of(result.families, 'family')} in the "
         f"rows of all "
         f"sites together{own}; a cell with one row is one site's."
+    )
+
+
+def _words_on_sums(result: SecureResult) -> str:
+    return (
+        f"Of the tables it learned the number of rows and the sums of products of "
+        f"{count_of(result.columns, 'column')} of all sites together, within the sites (an "
+        "indicator of a state is a column), of each column the largest site's sum of squares to a "
+        "factor of 16, and the sums of the sites' own scores of "
+        f"{count_of(result.families, 'family')}, or that some site has none."
     )

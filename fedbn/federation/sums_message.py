@@ -37,7 +37,8 @@ from fedbn.networks.conditional_sums import ConditionalSums
 from fedbn.networks.mixed_sums import MixedFamilies, MixedSums
 from fedbn.networks.moments import Moments, family_pairs
 from fedbn.scores.mixed import block_widths
-from fedbn.scores.scatter import Scatter
+from fedbn.scores.possible_sums import ROUNDING, require_of_a_table, require_of_indicators
+from fedbn.scores.scatter import MAX_SITE_ROWS, Scatter
 from fedbn.wire.arrays import ArrayFormat, Field
 from fedbn.wire.npy import Arrays
 from fedbn.wire.sender import said_by
@@ -55,14 +56,8 @@ __all__ = [
     "sums_to_arrays",
 ]
 
-MAX_SITE_ROWS = 1 << 40
-"""Rows of one site at most."""
-
 MAX_VALUE = 1e130
 """Means of one site at most; with sums of products up to its square, pooled sums stay finite."""
-
-_ROUNDING = 1e-6
-"""So far a correlation matrix of a site may be from one: its sums were rounded."""
 
 _ROWS = Field("rows", np.int64, (1,), least=1, most=MAX_SITE_ROWS)
 
@@ -104,22 +99,8 @@ def moments_from_arrays(arrays: Arrays, dag: DAG, schema: Schema) -> Moments:
     for node, name in enumerate(dag.names):
         family = [node, *dag.parents(node)]
         block = scatter[np.ix_(family, family)]
-        _require_of_a_table(block, f"the family of {name!r}", _ROUNDING)
+        require_of_a_table(block, f"the family of {name!r}", ROUNDING)
     return Moments(int(found["rows"][0]), found["means"], found["scatter"])
-
-
-def _require_of_a_table(
-    products: npt.NDArray[np.float64], what: str, tolerance: float = _ROUNDING
-) -> None:
-    """Raise MessageError unless some table could have these sums of products, float64 [..., k, k]:
-    no combination of columns has less than 0, but for the tolerance of their correlations."""
-    own = np.diagonal(products, axis1=-2, axis2=-1)
-    if (own < 0).any():
-        raise MessageError(f"the sums of squares of {what} must not be below 0")
-    scale = np.sqrt(np.where(own > 0, own, 1.0))
-    correlations = products / scale[..., :, None] / scale[..., None, :]
-    if products.size and np.linalg.eigvalsh(correlations)[..., 0].min() < -tolerance:
-        raise MessageError(f"the sums of {what} are those of no table")
 
 
 def _digest(dag: DAG, schema: Schema) -> bytes:
@@ -164,21 +145,9 @@ def scatter_from_arrays(arrays: Arrays, schema: Schema) -> Scatter:
     products[np.triu_indices(size)] = found["products"]
     products = np.triu(products) + np.triu(products, 1).T
     rows = int(found["rows"][0])
-    _require_of_a_table(products, "all columns", _ROUNDING * size)
-    _require_of_indicators(np.diag(products), rows, schema)
+    require_of_a_table(products, "all columns", ROUNDING * size)
+    require_of_indicators(np.diag(products), rows, schema)
     return Scatter(rows, products)
-
-
-def _require_of_indicators(own: npt.NDArray[np.float64], rows: int, schema: Schema) -> None:
-    """Raise MessageError where an indicator has more than a quarter of the rows."""
-    start = 0
-    for variable, width in zip(schema.variables, block_widths(schema), strict=True):
-        block = own[start : start + width]
-        start += width
-        if variable.states is not None and (block > (0.25 + _ROUNDING) * rows).any():
-            raise MessageError(
-                f"the sums of {variable.name!r} are those of no indicators in {rows} rows"
-            )
 
 
 CONDITIONALS = ArrayFormat(
@@ -263,7 +232,7 @@ def _number_sums(
     products = np.zeros((len(rows), k, k))
     products[:, places[0], places[1]] = upper.reshape(len(rows), -1)
     products[:, places[1], places[0]] = upper.reshape(len(rows), -1)
-    _require_of_a_table(products, f"the family of {name!r}", _ROUNDING * k)
+    require_of_a_table(products, f"the family of {name!r}", ROUNDING * k)
     try:
         return ConditionalSums(rows, means.reshape(-1, k), products)
     except (DataError, NetworkError) as error:

@@ -90,7 +90,7 @@ class FamilyTables:
     def __post_init__(self) -> None:
         if self.schema.kind != "categorical":
             raise DataError("families can be counted in categorical data only")
-        _require_families(self.families, self.schema.n)
+        require_families(self.families, self.schema.n)
         sizes = [self.cells_of(family) for family in self.families]
         if max(sizes) > LARGEST_TABLE:
             raise DataError(
@@ -353,7 +353,8 @@ def count_own_families(dataset: Dataset, tables: FamilyTables) -> FamilyCounts:
     return FamilyCounts(tables, counts.places, counts.counts)
 
 
-def _require_families(families: Sequence[Family], n: int) -> None:
+def require_families(families: Sequence[Family], n: int) -> None:
+    """Raise StructureError unless these are families over n variables, sorted and distinct."""
     if not families:
         raise StructureError("at least one family must be counted, got none")
     for node, parents in families:

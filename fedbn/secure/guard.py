@@ -7,9 +7,10 @@ more sinks taken, more deletions done, each of them valid in P. Hence the number
 too. What a site cannot check is that the server chose the smallest sums.
 
 The order of the rounds: order of the inputs, union, cuts, orders of the pruned inputs, their
-unions, votes, counts of families. Phases may be left out (a graph without edges has no cuts), never
-come back. Counts are asked for as often as the terms say, at most; which families may be counted is
-for the site's policy to say.
+unions, votes, then what is summed of tables. Phases may be left out (a graph without edges has no
+cuts), never come back. Tables are asked as often as the terms say, at most: for counts of families;
+or for the levels of columns, then once for sums of products, then for own scores of families. What
+may leave is for the site's policy to say.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from fedbn.errors import MessageError, PolicyError
 from fedbn.secure.chains import MAX_CHAIN
 from fedbn.secure.pattern import after, pattern_of
 from fedbn.secure.requests import (
-    CountRequest,
     CutRequest,
     Deletions,
     Indices,
     OrderRequest,
     OrderState,
+    ScatterRequest,
+    ScoreRequest,
+    SizeRequest,
     SumRequest,
+    TableRequest,
     UnionRequest,
     VoteRequest,
     from_bytes,
@@ -49,10 +53,11 @@ class Asked:
     ----------
     last : the bytes of the last request; empty before the first.
     number : its round.
-    phase : 0 order, 1 union, 2 cuts, 3 orders, 4 unions, 5 votes, 6 counts; -1 before the first.
+    phase : 0 order, 1 union, 2 cuts, 3 orders, 4 unions, 5 votes, 6 tables; -1 before the first.
     cuts : the last request for cuts.
     orders : the paths of the orders, and of every state all the sinks that were told.
-    counts : how many requests for counts there were.
+    counts : how many requests there were for what is summed of tables.
+    products : what was asked of sums of products: 0 nothing, 1 levels, 2 the sums.
     """
 
     last: bytes = b""
@@ -61,6 +66,7 @@ class Asked:
     cuts: CutRequest | None = None
     orders: OrderRequest | None = None
     counts: int = 0
+    products: int = 0
 
     def to_text(self) -> str:
         """For the site's own memory between two rounds."""
@@ -70,8 +76,8 @@ class Asked:
             for name, request in kept.items()
         }
         last = self.last.decode("ascii")
-        told = {"last": last, "number": self.number, "phase": self.phase, "counts": self.counts}
-        return json.dumps(parts | told)
+        whole = {name: getattr(self, name) for name in ("number", "phase", "counts", "products")}
+        return json.dumps(parts | {"last": last} | whole)
 
     @classmethod
     def from_text(cls, text: str) -> Asked:
@@ -121,9 +127,8 @@ def _follow(request: SumRequest, before: Asked, terms: Terms, n: int) -> Asked:
     """What was asked with this request; raises MessageError where it does not follow."""
     if isinstance(request, VoteRequest):
         return _votes(request, before, terms)
-    if isinstance(request, CountRequest):
-        _require(bool(request.families), "nothing is asked")
-        return _counts(before, terms)
+    if isinstance(request, TableRequest):
+        return _tables(request, before, terms)
     _require(terms.aggregation == "secure-sums", "only votes were agreed on")
     if isinstance(request, OrderRequest):
         return _order(request, before, n)
@@ -238,10 +243,19 @@ def _votes(request: VoteRequest, before: Asked, terms: Terms) -> Asked:
     return replace(before, phase=5)
 
 
-def _counts(before: Asked, terms: Terms) -> Asked:
-    """Counts come after the votes."""
+def _tables(request: TableRequest, before: Asked, terms: Terms) -> Asked:
+    """What is summed of tables comes after the votes; levels, sums of products and own scores come
+    in this order, and the first two once."""
     _require(before.phase in (5, 6), "counts are asked for out of turn")
     _require(before.counts < terms.counts, f"{terms.counts} requests for counts were agreed on")
+    products = before.products
+    if isinstance(request, SizeRequest | ScatterRequest):
+        turn = 0 if isinstance(request, SizeRequest) else 1
+        _require(products == turn, "sums of products are asked for out of turn")
+        return replace(before, phase=6, counts=before.counts + 1, products=products + 1)
+    _require(bool(request.families), "nothing is asked")
+    told = products == 2 or not isinstance(request, ScoreRequest)
+    _require(told, "scores are asked for out of turn")
     return replace(before, phase=6, counts=before.counts + 1)
 
 

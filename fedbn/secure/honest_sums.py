@@ -12,22 +12,33 @@ others add is room for the liar, too.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from fedbn.arrays import Ints
+from fedbn.arrays import Floats, Ints
+from fedbn.data.dataset import Schema
 from fedbn.errors import DataError, MessageError
-from fedbn.networks.family_counts import FamilyCounts
+from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.scores.family_scores import FIXED_POINT
+from fedbn.scores.mixed import block_widths
+from fedbn.scores.possible_sums import ROUNDING, require_of_a_table, require_of_indicators
+from fedbn.scores.scatter import MAX_SITE_ROWS, Scatter
 
 __all__ = [
     "require_arcs",
     "require_costs",
     "require_cuts",
     "require_one_table",
+    "require_own_mixed_scores",
     "require_own_scores",
+    "require_rows",
+    "require_scatter",
     "require_votes",
 ]
+
+
+_NOBODY_KNOWS = "some site is wrong, and nobody can say which"
 
 
 def require_costs(sums: Ints, n: int, total: int) -> None:
@@ -123,6 +134,50 @@ def require_own_scores(own: Ints, counts: FamilyCounts, ess: float) -> None:
             )
 
 
+def require_rows(rows: int, sites: int) -> None:
+    """Raise MessageError unless so many sites can have so many rows."""
+    _require_within("rows", np.array([rows]), sites, sites * MAX_SITE_ROWS)
+
+
+def require_scatter(scatter: Scatter, schema: Schema) -> None:
+    """Raise MessageError unless some sites' sums of products within each can add up to these."""
+    size = len(scatter.products)
+    try:
+        require_of_a_table(scatter.products, "all columns", ROUNDING * size)
+        require_of_indicators(np.diag(scatter.products), scatter.rows, schema)
+    except MessageError as error:
+        raise MessageError(f"{error}: {_NOBODY_KNOWS}") from None
+
+
+def require_own_mixed_scores(
+    own: Floats, families: Sequence[Family], schema: Schema, rows: int, sites: int
+) -> None:
+    """Raise DataError unless these can be sums of the sites' own mixed BIC of the families.
+
+    What the others leave of a column is at least 1e-10 of its variance (`fedbn.scores.mixed`), and
+    a variance lies between 16^-128 / rows and 16^128 (`fedbn.secure.scatter_sums`), so no row has
+    more nats than the columns of the family allow.
+
+    Parameters
+    ----------
+    own : float64 [F], nats.
+    families : over the variables of the schema.
+    rows, sites : of all sites together.
+    """
+    widths, log_rows = block_widths(schema), math.log(rows)
+    a_column = 128 * math.log(16) + math.log(1e10) + log_rows
+    for family, score in zip(families, own.tolist(), strict=True):
+        width = sum(widths[column] for column in (family.node, *family.parents))
+        most = rows * width * (a_column / 2 + 1.5) + sites * log_rows * width**2
+        if not abs(score) <= most:
+            raise DataError(
+                _words(
+                    f"own scores of family {tuple(family)}",
+                    f"must lie between {-most:.6g} and {most:.6g} nats, not be {score:.6g}",
+                )
+            )
+
+
 def _require_within(what: str, sums: Ints, least: int, most: int | Ints) -> None:
     wrong = np.flatnonzero((sums < least) | (sums > most))
     if wrong.size:
@@ -134,4 +189,4 @@ def _require_within(what: str, sums: Ints, least: int, most: int | Ints) -> None
 
 
 def _words(what: str, otherwise: str) -> str:
-    return f"the sums of {what} {otherwise}: some site is wrong, and nobody can say which"
+    return f"the sums of {what} {otherwise}: {_NOBODY_KNOWS}"

@@ -32,7 +32,11 @@ __all__ = [
     "Deletion",
     "OrderRequest",
     "OrderState",
+    "ScatterRequest",
+    "ScoreRequest",
+    "SizeRequest",
     "SumRequest",
+    "TableRequest",
     "UnionRequest",
     "UnionState",
     "VoteRequest",
@@ -143,7 +147,36 @@ class CountRequest:
     own: bool
 
 
-SumRequest = OrderRequest | UnionRequest | CutRequest | VoteRequest | CountRequest
+@dataclass(frozen=True)
+class SizeRequest:
+    """Of every column of all blocks (`fedbn.scores.mixed`), above which levels the sites' sums of
+    squares about their own means are (`scatter_sums`)."""
+
+
+@dataclass(frozen=True)
+class ScatterRequest:
+    """The rows, and the sums of products of all columns about the sites' own means.
+
+    levels : of every column, the one that no site's sum of squares is above.
+    """
+
+    levels: Indices
+
+
+@dataclass(frozen=True)
+class ScoreRequest:
+    """The sites' own mixed BIC of families, and whether some site has none.
+
+    families : sorted and distinct, over the agreed names.
+    """
+
+    families: tuple[Family, ...]
+
+
+TableRequest = CountRequest | SizeRequest | ScatterRequest | ScoreRequest
+"""What is answered from a site's table; everything else is from its structures."""
+
+SumRequest = OrderRequest | UnionRequest | CutRequest | VoteRequest | TableRequest
 
 _KINDS: dict[str, type[SumRequest]] = {
     "counts": CountRequest,
@@ -151,6 +184,9 @@ _KINDS: dict[str, type[SumRequest]] = {
     "union": UnionRequest,
     "cuts": CutRequest,
     "votes": VoteRequest,
+    "sizes": SizeRequest,
+    "scatter": ScatterRequest,
+    "scores": ScoreRequest,
 }
 
 

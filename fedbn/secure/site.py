@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import MessageError, PolicyError
 from fedbn.fusion.minimal_imap import marginal_imap
@@ -19,14 +21,21 @@ from fedbn.secure.answers import answer
 from fedbn.secure.columns import Columns
 from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
-from fedbn.secure.requests import CountRequest, UnionRequest
+from fedbn.secure.requests import (
+    ScoreRequest,
+    SizeRequest,
+    SumRequest,
+    TableRequest,
+    UnionRequest,
+)
 from fedbn.secure.session import Terms
 from fedbn.secure.words import word_of
 
 __all__ = ["Count", "Site", "begin", "join", "reply"]
 
-Count = Callable[[CountRequest], Ints]
-"""What a site answers of its table, or refuses; see `family_sums.own_counts`."""
+Count = Callable[[TableRequest], Ints]
+"""What a site answers of its table, or refuses; see `family_sums.own_counts` and
+`scatter_sums.own_sums`."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ def _of_block(site: Site, terms: Terms) -> Site:
     return replace(site, dags=tuple(marginal_imap(dag, some).extend(names) for dag in site.dags))
 
 
-def no_counts(_: CountRequest) -> Ints:
+def no_counts(_: TableRequest) -> Ints:
     """Of a site that has structures and no table; raises PolicyError."""
     raise PolicyError("counts", "this site sends no counts")
 
@@ -131,7 +140,7 @@ def reply(site: Site, data: bytes, count: Count = no_counts) -> tuple[Masked, Si
     Parameters
     ----------
     site, data : who is asked, and the bytes of the request.
-    count : answers a request for counts.
+    count : answers a request for what is summed of tables.
 
     Raises
     ------
@@ -142,7 +151,7 @@ def reply(site: Site, data: bytes, count: Count = no_counts) -> tuple[Masked, Si
         raise PolicyError("query", "a sum was asked for before the terms were told")
     request, asked = allow(data, site.asked, site.terms, site.dags[0].n)
     try:
-        if isinstance(request, CountRequest):
+        if isinstance(request, TableRequest):
             values = count(request)
         else:
             place = site.terms.place_of(site.key.public)
@@ -150,8 +159,21 @@ def reply(site: Site, data: bytes, count: Count = no_counts) -> tuple[Masked, Si
     except MessageError as error:
         raise PolicyError("query", str(error)) from None
     digest = request_digest(data)
-    if isinstance(request, UnionRequest) and site.terms.quorum == 1:
-        values = hide(values, site.key, digest)
+    values = _hide_presence(request, values, site, digest)
     pairs = pair_keys(site.key, site.terms.roster, site.terms.session)
     word = word_of(request, site.dags[0].n, len(site.terms.members), site.terms.units)
     return mask(values, pairs, digest, word), replace(site, asked=asked)
+
+
+def _hide_presence(request: SumRequest, values: Ints, site: Site, digest: bytes) -> Ints:
+    """The vector with words that only this site knows wherever the sum is to say no more than
+    whether some site has a 1: of arcs where no quorum counts them, of levels, and of families that
+    are refused, which come after the scores."""
+    assert site.terms is not None
+    if isinstance(request, UnionRequest):
+        start = 0 if site.terms.quorum == 1 else len(values)
+    elif isinstance(request, ScoreRequest):
+        start = len(request.families)
+    else:
+        start = 0 if isinstance(request, SizeRequest) else len(values)
+    return np.concatenate([values[:start], hide(values[start:], site.key, digest)])

@@ -8,14 +8,15 @@ n nodes and weight 1,
     a vote is at most 1,
 
 so every sum over the sites lies within ± sites · units · (n² + n). Presence of arcs needs all 64
-bits, for the sum must be 0 only if nobody has the arc; counts of rows have no such bound.
+bits, for the sum must be 0 only if nobody has the arc; what is summed of tables (counts, sums of
+products, scores) has no such bound.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fedbn.secure.requests import CountRequest, SumRequest, UnionRequest
+from fedbn.secure.requests import SumRequest, TableRequest, UnionRequest
 
 __all__ = ["largest_sum", "word_of"]
 
@@ -31,7 +32,7 @@ def largest_sum(n: int, sites: int, units: int) -> int:
 
 def word_of(request: SumRequest, n: int, sites: int, units: int) -> type[np.unsignedinteger]:
     """The type of the masked vectors that answer a request; both sides find it by themselves."""
-    if isinstance(request, UnionRequest | CountRequest):
+    if isinstance(request, UnionRequest | TableRequest):
         return np.uint64
     bound = largest_sum(n, sites, units)
     return np.uint16 if bound < 2**15 else np.uint32 if bound < 2**31 else np.uint64

@@ -34,6 +34,9 @@ from fedbn.secure.requests import (
     Deletion,
     OrderRequest,
     OrderState,
+    ScatterRequest,
+    ScoreRequest,
+    SizeRequest,
     SumRequest,
     UnionRequest,
     UnionState,
@@ -455,3 +458,22 @@ def test_counts_are_of_something_after_the_votes_and_as_often_as_was_agreed() ->
     assert "0 requests for counts" in disallowed(one, votes)
     assert "2 requests for counts" in disallowed(one, replace(votes, counts=2), counts=2)
     assert "out of turn" in disallowed(one, replace(votes, phase=4), counts=2)
+
+
+def test_levels_sums_of_products_and_scores_come_in_this_order_the_first_two_once() -> None:
+    votes = replace(NOTHING_ASKED, phase=5, number=9)
+    scores = ScoreRequest((Family(0, ()),))
+    steps = [SizeRequest(), ScatterRequest((1,) * N), scores]
+    for place, before in enumerate((0, 1, 2)):
+        for asked_place, request in enumerate(steps):
+            state = replace(votes, products=before)
+            if place != asked_place:
+                assert "out of turn" in disallowed(request, state, counts=3)
+    assert "nothing is asked" in disallowed(ScoreRequest(()), replace(votes, products=2), counts=3)
+    terms = replace(JOINED[0].terms, counts=4)
+    state = votes
+    for number, request in enumerate([*steps, scores], start=10):
+        data = to_bytes(request, terms.session, number)
+        _, state = allow(data, state, terms, N)
+        assert Asked.from_text(state.to_text()) == state
+    assert (state.products, state.counts) == (2, 4)

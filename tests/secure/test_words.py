@@ -11,7 +11,13 @@ from fedbn.graphs.dag import DAG
 from fedbn.secure.answers import answer
 from fedbn.secure.masks import Key, mask, pair_keys, unmasked_sum
 from fedbn.secure.path import secure_path
-from fedbn.secure.requests import CountRequest, OrderRequest, UnionRequest, VoteRequest
+from fedbn.secure.requests import (
+    CountRequest,
+    OrderRequest,
+    ScatterRequest,
+    UnionRequest,
+    VoteRequest,
+)
 from fedbn.secure.words import largest_sum, word_of
 from tests.strategies import dag_lists
 
@@ -53,6 +59,7 @@ def test_the_width_follows_from_the_bound() -> None:
     assert word_of(order, 70, 20, 10**6) is np.uint64
     assert word_of(UnionRequest(((),), ()), 3, 3, 1) is np.uint64
     assert word_of(CountRequest((), False), 3, 3, 1) is np.uint64
+    assert word_of(ScatterRequest(()), 3, 3, 1) is np.uint64
 
 
 @pytest.mark.parametrize(

@@ -137,8 +137,6 @@ def test_where_too_few_send_sums_the_structures_choose() -> None:
     assert [client for client, _ in result.refused] == ["client 2"]
 
 
-def test_sums_of_numbers_are_not_masked_and_see_no_site_column() -> None:
-    with pytest.raises(ConfigError, match="are not masked; choose must be smhd"):
-        run(NUMBERS.change(aggregation="secure-sums", parameters="none"))
+def test_sums_of_numbers_see_no_site_column() -> None:
     with pytest.raises(ConfigError, match="site-column 'X1' needs columns of categories alone"):
         run(NUMBERS.change(site_column="X1"))

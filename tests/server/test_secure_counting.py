@@ -220,9 +220,10 @@ def test_what_cannot_be_counted_is_said() -> None:
     with pytest.raises(ConfigError, match="finds no structures among which counts"):
         VOTED.change(choose="counts")
     numbers = Schema.gaussian(("a", "b"))
-    with pytest.raises(ConfigError, match="columns of categories only"):
+    with pytest.raises(ConfigError, match="parameters for columns of categories only"):
         require_countable(numbers, COUNTED)
     require_countable(numbers, SUMMED)
+    require_countable(numbers, COUNTED.change(parameters="none"))
 
 
 def test_a_climb_whose_site_falls_silent_ends_with_what_is_known() -> None:

@@ -142,6 +142,9 @@ SUMS = [
     sums.VoteRequest(None, True),
     sums.VoteRequest(((0, 1), (2, 3)), False),
     sums.CountRequest(TABLES.families, True),
+    sums.SizeRequest(),
+    sums.ScatterRequest((0, 128, 256)),
+    sums.ScoreRequest(TABLES.families),
 ]
 MEMBERS = tuple(Member(name, bytes([i] * 32).hex(), "ab") for i, name in enumerate(("é", "ü")))
 TERMS = Terms("7", SCHEMA.hash, "secure-sums", 1, 10, 1, ("mean", "clip"), MEMBERS, 2)

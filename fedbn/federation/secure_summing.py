@@ -1,0 +1,133 @@
+"""Choosing by sums of products under masks, where columns are numbers.
+
+What `summing.py` does in the open. There the sums of each site give every family's score at once;
+here the server has their sum, which gives the shared scores, and asks for the sum of the sites' own
+scores of the families that it looks at: of those of the candidates, of what GES finds on the shared
+scores, and of each round of a climb. Sums are as near to those of the open run as fixed point
+allows (`fedbn.secure.scatter_sums`). Nobody sees one site's sums, so no site is left out for
+deciding alone, and sites are not told apart as groups.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import numpy as np
+
+from fedbn.arrays import Ints
+from fedbn.choice.by_counts import Climb, Counted, choice_of
+from fedbn.choice.by_scatters import (
+    Choosing,
+    ScatterScores,
+    Wanted,
+    choosing_by_scatters,
+    scatter_scores,
+    scores_of_family,
+)
+from fedbn.choice.candidates import CandidateLimits
+from fedbn.data.dataset import Schema
+from fedbn.errors import DataError, MessageError, QuorumError
+from fedbn.federation.counting import STREAM
+from fedbn.federation.runs import ServerRun
+from fedbn.federation.secure_counting import Lacking, open_summed, with_summed_choice
+from fedbn.federation.secure_rounds import SecureResult
+from fedbn.federation.sums_message import require_askable
+from fedbn.networks.family_counts import Family
+from fedbn.secure.requests import SumRequest
+from fedbn.secure.scatter_sums import sum_own_scores, sum_scatters
+
+__all__ = ["summed_choice_by_scatters"]
+
+
+def summed_choice_by_scatters(
+    result: SecureResult, run: ServerRun
+) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
+    """Ask for sums of products, and choose by them; errors may be thrown in as into
+    `secure_counting.summed_choice`, and mean the same."""
+    sites = len(result.clients)
+    try:
+        require_askable(result.schema)
+        total = yield from sum_scatters(result.schema, sites)
+    except (QuorumError, DataError, MessageError) as error:
+        return replace(result, lacking=str(error)), str(error)
+    result = replace(result, columns=len(total.products))
+    opened = open_summed(result, run, CandidateLimits())
+    asked = _Scored(scatter_scores(result.schema, [total]), result.schema, sites)
+    choosing = choosing_by_scatters(
+        opened.candidates,
+        result.schema,
+        asked.scores.shared,
+        opened.pairs,
+        np.random.default_rng([opened.seed, STREAM, 0]),
+        consensus=result.consensus.dag,
+        climbs=run.consensus.choose == "climb",
+        knowledge=opened.knowledge,
+        limits=opened.limits,
+        rounds=run.consensus.count_rounds,
+        left=_seconds_left(run.consensus.seconds),
+    )
+    try:
+        found = yield from asked.drive(choosing)
+    except (DataError, MessageError) as error:
+        return replace(result, lacking=str(error)), str(error)
+    if found is None:
+        return with_summed_choice(result, None, asked.lacking), asked.lacking
+    choice = choice_of(found, opened.candidates, {result.clients: total.rows})
+    size = len(total.products)
+    choice = replace(choice, requests=2 + asked.requests, cells=size * (size + 1) // 2)
+    return with_summed_choice(result, choice, asked.lacking), asked.lacking
+
+
+def _seconds_left(seconds: float | None) -> Callable[[], float | None]:
+    """How many CPU seconds of this process are left: waiting for sites does not count."""
+    began = time.process_time()
+    return lambda: None if seconds is None else seconds - (time.process_time() - began)
+
+
+@dataclass
+class _Scored:
+    """What is asked for of own scores.
+
+    Attributes
+    ----------
+    scores : of the sums over all sites.
+    known : family -> its scores.
+    requests : how many there were.
+    lacking : why there are no more.
+    """
+
+    scores: ScatterScores
+    schema: Schema
+    sites: int
+    known: dict[Family, Counted] = field(default_factory=dict)
+    requests: int = 0
+    lacking: Lacking = None
+
+    def drive(self, choosing: Choosing) -> Generator[SumRequest, Ints, Climb | None]:
+        """What is found; what was known until then, where a site falls silent."""
+        try:
+            wanted = next(choosing)
+            while True:
+                yield from self._ask(wanted)
+                lacks = self.lacking is not None
+                found = {} if lacks else {each: self.known[each] for each in wanted.families}
+                wanted = choosing.send(found)
+        except StopIteration as end:
+            return cast("Climb | None", end.value)
+
+    def _ask(self, wanted: Wanted) -> Generator[SumRequest, Ints, None]:
+        new = tuple(sorted(set(wanted.families) - set(self.known)))
+        if not new or self.lacking is not None:
+            return
+        rows = self.scores.shared.n_rows
+        try:
+            own = yield from sum_own_scores(self.schema, new, rows, self.sites)
+        except QuorumError as error:
+            self.lacking = str(error)
+            return
+        self.requests += 1
+        for family, score in zip(new, own.scores.tolist(), strict=True):
+            self.known[family] = scores_of_family(self.scores.shared_score(family), score, rows)

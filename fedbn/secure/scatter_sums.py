@@ -1,0 +1,250 @@
+"""Sums of products over the sites, and the sites' own scores, as whole numbers under masks.
+
+A sum of products is no whole number, and how large it is depends on the unit of a column. So the
+sites first agree on a level for every column: level l ≥ 1 is for sums of squares of at most
+16^(l - 128), level 0 for columns that are constant at every site. Each site says, for every column
+and level, whether its own sum of squares is above; under a mask the server sees whether that is so
+at some site (`masks.hide`), so it learns of the largest site's sum of squares the power of 16, and
+not which site that is. Then with S sites and b = 61 - ceil(log2 S) a sum of products of columns of
+the levels k and l travels as the nearest whole number of
+
+    unit = 2^(2 (k - 128) + 2 (l - 128) - b)
+
+By Cauchy and Schwarz no site's whole number is beyond 2^b, so no sum is beyond 2^61; a site refuses
+before it answers what does not fit. The sum over the sites, as a float, is less than
+
+    S / 2 units + 2^-53 of itself
+
+from the sum of what the sites have (`largest_error`). A column's level is above a sixteenth of its
+largest site's sum of squares; so what is rounded away of the total is less than S / 2 · 2^(4 - b)
+= S · 2^(3 - b) of the geometric mean of the largest sites' two sums of squares: for ten sites
+10 · 2^-54, or 6e-16.
+
+A site's own score of a family is mixed BIC less what its residual covariance costs
+(`fedbn.choice.by_scatters`), to the nearest 2^-26 nats: the sum is S 2^-27 nats from the true one
+at most. Of a family that a site refuses it says nothing, and hides that it does so: the server
+learns that some site refuses it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fedbn.arrays import Floats, Ints, Ints32
+from fedbn.choice.by_scatters import scatter_scores
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import DataError, MessageError, StructureError
+from fedbn.networks.family_counts import Family, require_families
+from fedbn.scores.mixed import block_widths
+from fedbn.scores.scatter import Scatter, scatter_of_table
+from fedbn.secure.honest_sums import require_own_mixed_scores, require_rows, require_scatter
+from fedbn.secure.requests import ScatterRequest, ScoreRequest, SizeRequest, SumRequest
+
+__all__ = [
+    "LEVELS",
+    "OwnScores",
+    "TableSums",
+    "fixed_scatter",
+    "fixed_scores",
+    "largest_error",
+    "levels_above",
+    "own_sums",
+    "scatter_of_fixed",
+    "sum_own_scores",
+    "sum_scatters",
+]
+
+LEVELS = 256
+"""Of a column; the lowest is for sums of squares of at most 16^-127, the highest of 16^128."""
+
+_LOWEST = LEVELS // 2
+"""16 to the level less so much is the largest sum of squares of a level."""
+
+OWN_POINT = 1 << 26
+"""A site's own score travels as the nearest whole number of 2^-26 nats."""
+
+TableSums = SizeRequest | ScatterRequest | ScoreRequest
+
+
+class OwnScores(NamedTuple):
+    """Of families: the sums of the sites' own scores, nats, float64 [F]; -inf where some site
+    refuses the family."""
+
+    families: tuple[Family, ...]
+    scores: Floats
+
+
+def own_sums(request: TableSums, table: Dataset, sites: int) -> Ints:
+    """The vector that a site adds.
+
+    Parameters
+    ----------
+    request : one that `guard.allow` let pass.
+    table : the site's own, under the agreed schema.
+    sites : how many there are in the sum.
+
+    Raises
+    ------
+    MessageError : the levels or families are none of this schema's, or a sum does not fit them.
+    DataError : a sum of squares, or a score, is beyond what can be told under masks.
+    """
+    scatter = scatter_of_table(table)
+    if isinstance(request, SizeRequest):
+        return levels_above(scatter)
+    if isinstance(request, ScatterRequest):
+        return fixed_scatter(scatter, request.levels, sites)
+    return fixed_scores(scatter, table.schema, request.families, sites)
+
+
+def levels_above(scatter: Scatter) -> Ints:
+    """For every column and each of its levels but the highest: 1 where the sum of squares is above
+    the level, else 0; int64 [M * LEVELS].
+
+    Raises DataError where a sum of squares is above the highest level, or above 0 and not above the
+    lowest.
+    """
+    own = np.diag(scatter.products)
+    most, least = _largest_of(LEVELS), _largest_of(0)
+    if not ((own == 0) | ((own > least) & (own <= most))).all():
+        raise DataError(
+            "under masks a column's sum of squares about its mean must be 0 or lie between "
+            f"{least:.3g} and {most:.3g}: take another unit"
+        )
+    levels = np.array([_largest_of(level) for level in range(LEVELS)])
+    above: Ints = (own[:, None] > levels).astype(np.int64).ravel()
+    return above
+
+
+def _levels_of(sums: Ints, columns: int) -> tuple[int, ...]:
+    """The levels that no site is above, from the hidden answers of all."""
+    above = sums.reshape(columns, LEVELS) != 0
+    return tuple(int(np.flatnonzero(own)[-1]) + 1 if own.any() else 0 for own in above)
+
+
+def _largest_of(level: int) -> float:
+    return math.ldexp(1.0, 4 * (level - _LOWEST))
+
+
+def _bits(sites: int) -> int:
+    """No site's whole number is beyond 2 to this."""
+    return 61 - (sites - 1).bit_length()
+
+
+def _shifts(levels: Sequence[int], sites: int) -> Ints32:
+    """Of every pair of columns, upper triangle row by row, -log2 of its unit: int32 [P]."""
+    half = 2 * (np.array(levels, dtype=np.int32) - np.int32(_LOWEST))
+    row, column = np.triu_indices(len(levels))
+    found: Ints32 = np.int32(_bits(sites)) - half[row] - half[column]
+    return found
+
+
+def fixed_scatter(scatter: Scatter, levels: Sequence[int], sites: int) -> Ints:
+    """The rows, and the upper triangle of the sums of products, row by row, in their units; int64
+    [1 + P].
+
+    Raises
+    ------
+    MessageError : there is not one level for every column, or a sum of squares is above its level.
+    """
+    own = np.diag(scatter.products)
+    if len(levels) != len(own) or max(levels, default=0) > LEVELS:
+        raise MessageError(
+            f"server: {len(own)} columns have a level of at most {LEVELS} each, not {len(levels)} "
+            f"up to {max(levels, default=0)}"
+        )
+    most = np.array([_largest_of(level) if level else 0.0 for level in levels])
+    if (own > most).any():
+        raise MessageError("server: a column's sum of squares is above its level")
+    products = scatter.products[np.triu_indices(len(own))]
+    whole = np.rint(np.ldexp(products, _shifts(levels, sites))).astype(np.int64)
+    return np.concatenate([[scatter.rows], whole])
+
+
+def scatter_of_fixed(sums: Ints, levels: Sequence[int], sites: int) -> Scatter:
+    """The sums over all sites as they are, from the whole numbers."""
+    upper = np.triu_indices(len(levels))
+    products = np.zeros((len(levels), len(levels)))
+    products[upper] = np.ldexp(sums[1:].astype(np.float64), -_shifts(levels, sites))
+    products = np.triu(products) + np.triu(products, 1).T
+    return Scatter(int(sums[0]), products)
+
+
+def largest_error(scatter: Scatter, levels: Sequence[int], sites: int) -> Floats:
+    """How far every sum of products may be from the sum of what the sites have, [M, M].
+
+    scatter : as `scatter_of_fixed` gives it.
+    """
+    upper = np.triu_indices(len(levels))
+    found = np.zeros_like(scatter.products)
+    found[upper] = sites / 2 * np.ldexp(1.0, -_shifts(levels, sites))
+    found = np.triu(found) + np.triu(found, 1).T
+    return np.asarray(found + np.ldexp(np.abs(scatter.products), -53))
+
+
+def fixed_scores(
+    scatter: Scatter, schema: Schema, families: tuple[Family, ...], sites: int
+) -> Ints:
+    """A site's own scores in units of 1 / OWN_POINT nats, then 1 for every family that it refuses,
+    else 0; int64 [2 F].
+
+    Raises
+    ------
+    MessageError : the families are none of the schema's, or not sorted.
+    DataError : the sum over so many sites might be too large.
+    """
+    try:
+        require_families(families, schema.n)
+    except StructureError as error:
+        raise MessageError(f"server: {error}") from None
+    scores = scatter_scores(schema, [scatter])
+    own = np.array([scores.own_score(family) for family in families])
+    known = np.isfinite(own)
+    whole = np.rint(np.where(known, own, 0.0) * OWN_POINT)
+    if (np.abs(whole) > 2.0 ** _bits(sites)).any():
+        raise DataError("a score is too large to be told under masks")
+    return np.concatenate([whole.astype(np.int64), (~known).astype(np.int64)])
+
+
+def sum_scatters(schema: Schema, sites: int) -> Generator[SumRequest, Ints, Scatter]:
+    """Ask all sites for the sums of products of all columns: two rounds.
+
+    Raises
+    ------
+    MessageError : the sums are not of the length of the question, or are those of no table.
+    """
+    columns = sum(block_widths(schema))
+    sizes = yield SizeRequest()
+    _require_length(sizes, columns * LEVELS)
+    levels = _levels_of(sizes, columns)
+    sums = yield ScatterRequest(levels)
+    _require_length(sums, 1 + columns * (columns + 1) // 2)
+    require_rows(int(sums[0]), sites)
+    found = scatter_of_fixed(sums, levels, sites)
+    require_scatter(found, schema)
+    return found
+
+
+def sum_own_scores(
+    schema: Schema, families: tuple[Family, ...], rows: int, sites: int
+) -> Generator[SumRequest, Ints, OwnScores]:
+    """Ask all sites for their own scores of these families, sorted: one round.
+
+    Raises
+    ------
+    MessageError : the sums are not of the length of the question.
+    DataError : no sites with so many rows can have these scores.
+    """
+    sums = yield ScoreRequest(families)
+    _require_length(sums, 2 * len(families))
+    own, refused = sums[: len(families)] / OWN_POINT, sums[len(families) :] != 0
+    require_own_mixed_scores(own, families, schema, rows, sites)
+    return OwnScores(families, np.where(refused, -np.inf, own))
+
+
+def _require_length(sums: Ints, length: int) -> None:
+    if sums.shape != (length,):
+        raise MessageError(f"the sums must be {length} int64, not {sums.dtype} {sums.shape}")

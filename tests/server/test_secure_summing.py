@@ -1,0 +1,189 @@
+"""Sums of products under masks: the choice of the open run, and no site's sums."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbn.federation.disclosure_log import read_log
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.run_remarks import run_remarks
+from fedbn.federation.runs import server_run
+from fedbn.federation.secure_rounds import statements
+from fedbn.federation.settings import Experiment
+from fedbn.secure.masks import unmasked_sum
+from server.server_app import federate
+from simulations.in_process_grid import InProcessGrid
+from simulations.run import run_experiment
+from tests.clients.deployed import known_to_each_other, prepared_nodes
+from tests.server.test_secure_sums import reachable
+from tests.simulations.test_mixed_run import COLUMNS, NUMBERS, patients
+
+NAMES = ("east", "north", "south")
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    folder = tmp_path_factory.mktemp("tables")
+    files = []
+    for seed, name in enumerate(NAMES):
+        (folder / f"{name}.csv").write_text(patients(seed))
+        files.append(str(folder / f"{name}.csv"))
+    return Experiment.of(
+        score="mixed-bic",
+        numbers=NUMBERS,
+        choose="climb",
+        parameters="none",
+        engine="in-process",
+        sites=tuple(files),
+    )
+
+
+def summed(experiment: Experiment) -> Any:
+    return run_experiment(experiment.change(aggregation="secure-sums")).result
+
+
+@pytest.mark.parametrize("choose", ["counts", "climb"])
+@pytest.mark.parametrize(
+    "change", [{}, {"score": "gaussian-bic", "numbers": ()}], ids=["mixed", "numbers"]
+)
+def test_the_choice_is_that_of_the_open_run(
+    opened: Experiment, choose: str, change: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment = opened.change(choose=choose, **change)
+    if change:
+        files = []
+        for seed in range(3):
+            files.append(str(tmp_path / f"{seed}.csv"))
+            lines = [line.split(",")[:2] for line in patients(seed).splitlines()]
+            Path(files[-1]).write_text("\n".join(map(",".join, lines)) + "\n")
+        experiment = experiment.change(sites=tuple(files))
+    ours, theirs = summed(experiment), run_experiment(experiment).result
+    assert ours.lacking == ""
+    assert ours.consensus.dag == theirs.consensus.dag
+    assert abs(ours.choice.score - theirs.choice.score) < 1e-6
+    assert abs(ours.choice.candidate_score - theirs.choice.candidate_score) < 1e-6
+    for here, there in zip(ours.choice.mechanisms, theirs.choice.mechanisms, strict=True):
+        assert (here.variable, here.parents) == (there.variable, there.parents)
+        assert abs(here.nats - there.nats) < 1e-6
+    columns = 2 if change else 5
+    assert ours.choice.cells == theirs.choice.cells == columns * (columns + 1) // 2
+    assert f"sums of products of {columns} columns of all sites" in " ".join(statements(ours))
+
+
+def test_the_server_never_holds_one_site_s_sums(
+    opened: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import clients.secure_sums as site
+    import server.secure_sums as server
+
+    own: list[Any] = []
+    held: list[bytes] = []
+    parts: list[list[Any]] = []
+    add, ask, masked = site.own_sums, server.Cohort.ask, server.ask_masked
+
+    def added(*given: Any) -> Any:
+        own.append(add(*given))
+        return own[-1]
+
+    def asked(of: Any, category: str, contents: Any) -> Any:
+        answers = ask(of, category, contents)
+        found = reachable([contents, answers, of.clients, of.seconds])
+        held.extend(o.tobytes() for o in found if isinstance(o, np.ndarray))
+        held.extend(o for o in found if isinstance(o, bytes))
+        return answers
+
+    def kept(*given: Any) -> Any:
+        parts.append(masked(*given))
+        return parts[-1]
+
+    monkeypatch.setattr(site, "own_sums", added)
+    monkeypatch.setattr(server.Cohort, "ask", asked)
+    monkeypatch.setattr(server, "ask_masked", kept)
+    result = summed(opened)
+    held += [o.tobytes() for o in reachable([result]) if isinstance(o, np.ndarray)]
+    sites, requests = len(NAMES), result.choice.requests
+    assert len(own) == sites * requests
+    products = own[sites : 2 * sites]
+    assert unmasked_sum(parts[-requests + 1]).tolist() == np.sum(products, axis=0).tolist()
+    for vector in own:
+        if vector.any():
+            assert not any(vector.tobytes() in data for data in held)
+    levels = unmasked_sum(parts[-requests])
+    assert np.array_equal(levels != 0, np.sum(own[:sites], axis=0) != 0)
+    assert not np.isin(levels, np.arange(1, sites + 1)).any()  # nobody counts the sites
+
+
+def deployed(folder: Path, policy: str = "") -> list[dict[str, str]]:
+    (folder / "schema.json").write_text(json.dumps(COLUMNS))
+    for seed, (name, (first, last)) in enumerate(known_to_each_other(folder, NAMES).items()):
+        (folder / f"{name}.csv").write_text(patients(seed))
+        rules = "[policy]\ncounts = true\nsecure-sums = true\nmin-state-rows = 0\n"
+        own = policy if name == "north" else ""
+        text = f'{first}schema = "schema.json"\n{rules}{own}{last}'
+        (folder / f"{name}.toml").write_text(text)
+    return prepared_nodes(folder, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("policy", "refused"),
+    [
+        ("", ""),
+        ("min-cell = 5\n", ""),
+        ("min-cell = 40\n", "min-cell"),  # men of one stage
+        ("counts-max-parents = 0\n", "counts"),
+        ('disclosure = "pcornet"\n', "min-cell"),
+    ],
+)
+def test_sites_look_at_the_same_rules_as_in_the_open(
+    tmp_path: Path, policy: str, refused: str
+) -> None:
+    run = Experiment.of(
+        score="mixed-bic",
+        numbers=NUMBERS,
+        choose="counts",
+        parameters="none",
+        aggregation="secure-sums",
+        min_replies=3,
+    )
+    grid = InProcessGrid(to_run_config(run), deployed(tmp_path, policy))
+    result = federate(grid, server_run(run)).result
+    assert (result.choice is None) == bool(refused)
+    assert refused in result.lacking
+    log = [each.words for each in read_log(tmp_path / "north.csv.disclosures.jsonl").entries]
+    if refused:
+        assert result.columns == 0
+        assert any("the structures alone chose" in each for each in run_remarks(result))
+        assert not any("products" in words for words in log)
+    else:
+        assert result.columns == 5
+        assert log[-3].endswith("1280 integers, how large the sums of squares of columns are")
+        assert "16 integers, rows and sums of products of all columns" in log[-2]
+        assert "own scores of" in log[-1]
+
+
+@pytest.mark.parametrize("request_", [1, 2, 3])
+def test_sums_that_no_sites_have_leave_what_the_structures_chose(
+    opened: Experiment, request_: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site lies about levels (by the length), sums of products, or scores."""
+    import clients.secure_sums as site
+
+    honest, asked = site.own_sums, []
+
+    def lying(*given: Any) -> Any:
+        asked.append(honest(*given))
+        if len(asked) != len(NAMES) * request_:
+            return asked[-1]
+        return asked[-1][:-1] if request_ == 1 else asked[-1] + 2**58
+
+    monkeypatch.setattr(site, "own_sums", lying)
+    result = summed(opened)
+    assert result.choice is None
+    assert result.consensus.dag == summed(opened.change(choose="smhd")).consensus.dag
+    (told,) = run_remarks(result)
+    assert told.startswith("the structures alone chose: ")
