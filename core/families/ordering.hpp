@@ -1,6 +1,8 @@
 // Orders of the nodes and the best families that they allow.
 //
-// Teyssier & Koller (2005), with the insertion by swaps of neighbours of Scanagatta et al. (2015).
+// Teyssier & Koller (2005), with the insertion by swaps of neighbours of Scanagatta et al. (2015). A
+// swap changes what two nodes may have by one parent, so their families are looked up only where these
+// have that parent, or may have it.
 #pragma once
 
 #include <vector>
@@ -27,13 +29,19 @@ public:
     double descend(std::vector<int>& order) const;
 
 private:
-    int first_fit(int v, const NodeSet& placed) const;
-    double cost_within(int v, const NodeSet& placed) const;
-    int best_place(int place, const std::vector<int>& order) const;
+    int none(int v) const { return first_[v + 1]; }  // stands for no family of v
+    int next_fit(int family, int v, const NodeSet& placed) const;
+    int better_with(int parent, int family, int v, const NodeSet& placed) const;
+    int without(int parent, int family, int v, const NodeSet& placed) const;
+    double cost_of(int family, int v) const;
+    void fit_between(int from, int to, const std::vector<int>& order, std::vector<int>& chosen) const;
+    double total(const std::vector<int>& order, const std::vector<int>& chosen) const;
+    int best_place(int place, const std::vector<int>& order, const std::vector<int>& chosen) const;
 
     std::vector<int> first_;
     std::vector<double> cost_;
     NodeSets parents_;
+    std::vector<int> first_with_, with_;  // the families that have a parent, ascending
 };
 
 }  // namespace fedbn

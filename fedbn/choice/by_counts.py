@@ -62,6 +62,7 @@ __all__ = [
     "JudgedMove",
     "Mechanism",
     "begin",
+    "begin_near",
     "choice_of",
     "climb_on",
     "counted_families",
@@ -83,6 +84,9 @@ STARTS = 5
 
 RESTARTS = 400
 """Of the ordering search, and two more for each variable."""
+
+FEW_RESTARTS = 20
+"""Of the ordering search where what some of the sites choose is compared with what all do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +185,19 @@ def begin(
     prior : what edges cost.
     end : on the monotonic clock; the search begins nothing more then.
     """
+    start, order = _at_best_candidate(candidates, schema, counted, knowledge, prior)
+    found = _search(start, rng, end)
+    return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
+
+
+def _at_best_candidate(
+    candidates: Candidates,
+    schema: Schema,
+    counted: Mapping[Family, Counted],
+    knowledge: Knowledge | None,
+    prior: EdgePrior,
+) -> tuple[Climb, list[int]]:
+    """The state at the best of the candidates, and their places, the best first."""
     totals = [
         worth_of(candidate.dag, counted, prior, candidates.uncounted)
         for candidate in candidates.listed
@@ -190,7 +207,7 @@ def begin(
         key=lambda i: (-round(totals[i], 6), candidates.listed[i].state.n_edges, i),
     )
     best = candidates.listed[order[0]]
-    start = Climb(
+    state = Climb(
         schema=schema,
         dag=best.dag,
         value=totals[order[0]],
@@ -200,8 +217,27 @@ def begin(
         knowledge=knowledge,
         prior=prior,
     )
-    found = _search(start, rng, end)
-    return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
+    return state, order
+
+
+def begin_near(
+    dag: DAG,
+    candidates: Candidates,
+    schema: Schema,
+    counted: Mapping[Family, Counted],
+    rng: np.random.Generator,
+    knowledge: Knowledge | None = None,
+    prior: EdgePrior = FREE,
+    end: float | None = None,
+) -> Climb:
+    """What the sums of some of the sites choose, beside `dag`, which those of all sites chose.
+
+    As `begin`, but the better of that structure and the best candidate is where a shorter search
+    begins: what differs then differs for a reason, and not because two searches end elsewhere.
+    The other parameters are those of `begin`.
+    """
+    start = _at_best_candidate(candidates, schema, counted, knowledge, prior)[0]
+    return _search(_better_of(start, dag), rng, end, shortly=True)
 
 
 def climb_on(
@@ -453,12 +489,14 @@ def scores_of_one_model(state: Climb) -> dict[Family, float]:
     return scores | dict.fromkeys(state.uncounted, 0.0)
 
 
-def _search(state: Climb, rng: np.random.Generator, end: float | None = None) -> Climb:
+def _search(
+    state: Climb, rng: np.random.Generator, end: float | None = None, *, shortly: bool = False
+) -> Climb:
     """With the best DAG over the known families that is found from here; once more where it has
     another number of edges, for these then have another price."""
-    found = _search_at_one_price(state, rng, end)
+    found = _search_at_one_price(state, rng, end, shortly=shortly)
     while found.edge_cost != state.edge_cost and not is_over(end):
-        state, found = found, _search_at_one_price(found, rng, end)
+        state, found = found, _search_at_one_price(found, rng, end, shortly=shortly)
     return found
 
 
@@ -467,7 +505,9 @@ def is_over(end: float | None) -> bool:
     return end is not None and time.monotonic() >= end
 
 
-def _search_at_one_price(state: Climb, rng: np.random.Generator, end: float | None) -> Climb:
+def _search_at_one_price(
+    state: Climb, rng: np.random.Generator, end: float | None, *, shortly: bool
+) -> Climb:
     """With the best DAG over the known families that the ordering search finds from here."""
     if is_over(end):
         return state
@@ -477,19 +517,19 @@ def _search_at_one_price(state: Climb, rng: np.random.Generator, end: float | No
     families = Families.from_parents(state.dag.names, _with_way_out(useful_families(state), state))
     order = np.array(state.dag.topological_order(), dtype=np.int64)
     left = None if end is None else end - time.monotonic()
-    restarts = RESTARTS + 2 * state.dag.n
+    restarts = FEW_RESTARTS if shortly else RESTARTS + 2 * state.dag.n
     _, chosen = ordering_search(families, rng, start=order, restarts=restarts, seconds=left)
     dag = families.dag(chosen)
     if state.knowledge is not None and state.knowledge.breaches(dag):
         return state
     better = _better_of(state, dag)
-    return better if is_over(end) else _better_by_classes(better)
+    return better if is_over(end) else _better_by_classes(better, kicks=not shortly)
 
 
-def _better_by_classes(state: Climb) -> Climb:
+def _better_by_classes(state: Climb, *, kicks: bool) -> Climb:
     """With what the operators of classes lead to among the known families."""
     scores = scores_of_one_model(state)
-    return _better_of(state, look_around(state.dag, scores, state.knowledge, kicks=True)[0])
+    return _better_of(state, look_around(state.dag, scores, state.knowledge, kicks=kicks)[0])
 
 
 def _better_of(state: Climb, dag: DAG) -> Climb:

@@ -61,11 +61,12 @@ def look_around(
         kicks=kicks,
         patience=PATIENCE * dag.n,
     )
-    asked = (
-        Family(node, tuple(np.flatnonzero(row).tolist()))
-        for node, row in zip(nodes.tolist(), unpack(wanted, dag.n), strict=True)
-    )
-    return DAG(dag.names, unpack(parents, dag.n).T), tuple(asked)
+    which, members = (place.tolist() for place in np.nonzero(unpack(wanted, dag.n)))
+    sets: list[list[int]] = [[] for _ in nodes]
+    for family, member in zip(which, members, strict=True):
+        sets[family].append(member)
+    asked = tuple(map(Family, nodes.tolist(), map(tuple, sets)))
+    return DAG(dag.names, unpack(parents, dag.n).T), asked
 
 
 def _bits(sets: list[tuple[int, ...]], n: int) -> Bits:

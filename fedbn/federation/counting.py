@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from fedbn.choice.by_counts import (
     Counted,
     CountedChoice,
     begin,
+    begin_near,
     choice_of,
     climb_on,
     counted_families,
@@ -55,7 +56,7 @@ from fedbn.federation.far_sites import far_sites
 from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
-from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
+from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, sum_of_counts
 from fedbn.scores.family_scores import FIXED_POINT, family_scores
 
 __all__ = [
@@ -212,8 +213,8 @@ class Counting:
             rows,
             sum(rows.values()) + self.unheard_rows,
             self._liking_of(self.told),
-            self._worth_to,
-            lambda sites: self._begin(_known_to(self.told, sites, self.ess), self.prior).dag,
+            cache(self._worth_to),
+            self._choice_near,
         )
         candidates = [candidate.dag for candidate in self.candidates.listed]
         few = decisive_sites(self.climb.dag, candidates, sums, most)
@@ -252,8 +253,26 @@ class Counting:
         return liking
 
     def _worth_to(self, sites: tuple[str, ...]) -> Worth:
+        """What structures are worth by the sums over some sites; each family's score is found once,
+        and only where a structure has it."""
+        known: dict[Family, Counted] = {}
+
+        def worth(dag: DAG) -> float:
+            families = counted_families(dag, self.candidates.uncounted)
+            known.update(
+                _known_to(self.told, sites, self.ess, [f for f in families if f not in known])
+            )
+            return worth_of(dag, known, self.prior, self.candidates.uncounted)
+
+        return worth
+
+    def _choice_near(self, sites: tuple[str, ...]) -> DAG:
+        """What the sums over some sites choose, looked for from what all sites chose."""
+        assert self.climb is not None
         known = _known_to(self.told, sites, self.ess)
-        return lambda dag: worth_of(dag, known, self.prior, self.candidates.uncounted)
+        rng = np.random.default_rng([self.seed, STREAM, 0])
+        of = self.candidates, self.schema, known, rng, self.knowledge, self.prior
+        return begin_near(self.climb.dag, *of).dag
 
     def _begin(self, counted: Mapping[Family, Counted], prior: EdgePrior = FREE) -> Climb:
         rng = np.random.default_rng([self.seed, STREAM, 0])
@@ -368,10 +387,22 @@ def by_preference(states: Iterable[PathState]) -> list[PathState]:
     return sorted(states, key=lambda state: (state.mean_smhd, state.n_edges))
 
 
-def _known_to(told: Told, sites: Sequence[str], ess: float) -> dict[Family, Counted]:
-    """What is known of all families that were asked for by the counts of some sites."""
+def _known_to(
+    told: Told, sites: Sequence[str], ess: float, wanted: Iterable[Family] | None = None
+) -> dict[Family, Counted]:
+    """What is known of these families by the counts of some sites; None: of all that were asked
+    for. Families that nobody was asked for are not known."""
     known: dict[Family, Counted] = {}
     for answers in zip(*(told[site] for site in sites), strict=True):
+        if wanted is not None:
+            place = answers[0].counts.tables.place
+            here = sorted({family for family in wanted if family in place})
+            if not here:
+                continue
+            places = [place[family] for family in here]
+            answers = tuple(
+                FamilyAnswer(answer.counts.of(here), answer.own[places]) for answer in answers
+            )
         counts, own = _sum(answers)
         known |= counted_of(counts, family_scores(counts, own, ess))
     return known
@@ -379,5 +410,5 @@ def _known_to(told: Told, sites: Sequence[str], ess: float) -> dict[Family, Coun
 
 def _sum(answers: Sequence[FamilyAnswer]) -> tuple[FamilyCounts, Ints]:
     """The counts and own scores over all sites; whole numbers, so no order matters."""
-    counts = reduce(lambda a, b: a + b, (answer.counts for answer in answers))
-    return counts, reduce(lambda a, b: a + b, (answer.own for answer in answers))
+    counts = sum_of_counts([answer.counts for answer in answers])
+    return counts, np.sum([answer.own for answer in answers], axis=0)

@@ -117,7 +117,14 @@ class DAG:
 
     def parent_sets(self) -> tuple[tuple[int, ...], ...]:
         """The parents of every node, in the order of `names`."""
-        return tuple(self.parents(i) for i in range(self.n))
+        return self._parent_sets
+
+    @cached_property
+    def _parent_sets(self) -> tuple[tuple[int, ...], ...]:
+        sets: list[list[int]] = [[] for _ in range(self.n)]
+        for child, parent in np.argwhere(self.adjacency.T).tolist():
+            sets[child].append(parent)
+        return tuple(map(tuple, sets))
 
     def topological_order(self) -> tuple[int, ...]:
         """Indices, parents before children; among the nodes that are free, the smallest index."""

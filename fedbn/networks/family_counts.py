@@ -36,6 +36,7 @@ __all__ = [
     "count_own_families",
     "counts_of_filled",
     "families_of",
+    "sum_of_counts",
 ]
 
 SMALL_CELLS = 20_000
@@ -246,19 +247,8 @@ class FamilyCounts:
         return counts_of_filled(tables, [self.filled_cells(family) for family in tables.families])
 
     def __add__(self, other: FamilyCounts) -> FamilyCounts:
-        """The counts over the rows of both.
-
-        Raises
-        ------
-        DataError : the families or the schemas differ, or the rows are more than MAX_ROWS.
-        """
-        if self.tables != other.tables:
-            raise DataError("counts can be added only of the same families under the same schema")
-        places = np.union1d(self.places, other.places)
-        counts = np.zeros(places.size, dtype=np.int64)
-        for each in (self, other):
-            counts[np.searchsorted(places, each.places)] += each.counts
-        return FamilyCounts(self.tables, places, counts)
+        """The counts over the rows of both; raises as `sum_of_counts` does."""
+        return sum_of_counts([self, other])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FamilyCounts):
@@ -276,6 +266,24 @@ class FamilyCounts:
             f"FamilyCounts({count_of(len(self.tables.families), 'family')}, "
             f"{count_of(int(self.tables.start[-1]), 'cell')})"
         )
+
+
+def sum_of_counts(parts: Sequence[FamilyCounts]) -> FamilyCounts:
+    """The counts over the rows of all parts, at least one.
+
+    Raises
+    ------
+    DataError : the families or the schemas differ, or the rows are more than MAX_ROWS.
+    """
+    tables = parts[0].tables
+    if any(part.tables != tables for part in parts):
+        raise DataError("counts can be added only of the same families under the same schema")
+    places = np.concatenate([part.places for part in parts])
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    first = np.flatnonzero(np.diff(places, prepend=-1))
+    counts = np.concatenate([part.counts for part in parts])[order]
+    return FamilyCounts(tables, places[first], np.add.reduceat(counts, first))
 
 
 def counts_of_filled(
