@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,3 +88,29 @@ def order_cost(columns: Columns, order: list[int]) -> float:
             default=math.inf,
         )
     return total
+
+
+def descend(columns: Columns, order: list[int]) -> list[int]:
+    """Every node in turn to the place where an order costs least, until no order costs less; of
+    equal places the nearest, those before the node first."""
+    cost = order_cost(columns, order)
+    while True:
+        for v in range(len(order)):
+            rest, here = [u for u in order if u != v], order.index(v)
+            ways = [range(here, -1, -1), range(here, len(order))]
+            places = [at for way in ways for at in _until_no_order(columns, rest, v, way)]
+            order = min(
+                ([*rest[:at], v, *rest[at:]] for at in places),
+                key=lambda each: order_cost(columns, each),
+            )
+        before, cost = cost, order_cost(columns, order)
+        if not cost < before:
+            return order
+
+
+def _until_no_order(columns: Columns, rest: list[int], v: int, way: range) -> Iterator[int]:
+    """The places that a node reaches by swaps before an order leaves a node without a family."""
+    for at in way:
+        if order_cost(columns, [*rest[:at], v, *rest[at:]]) == math.inf:
+            return
+        yield at

@@ -110,6 +110,8 @@ def test_orders_are_fitted_and_no_move_helps_after_a_descent(n, seed) -> None:
     reached, better = ordering.descend(order)
     assert sorted(better.tolist()) == list(range(n))
     assert reached == naive.order_cost(case.columns, better.tolist()) <= cost
+    if n < 10 and cost < math.inf:
+        assert better.tolist() == naive.descend(case.columns, order.tolist())
     if n < 10 and reached < math.inf:
         for v in range(n):
             rest = [i for i in better.tolist() if i != v]
