@@ -331,6 +331,8 @@ class CountedChoice:
     rows : of each of them, where it answered alone; empty under masks.
     unheard : names of the sites whose rows alone would have decided (`fedbn.choice.decisive`): they
         were counted, and left out.
+    pivotal, moved : the sites on which the choice hangs, though they do not decide alone, and the
+        SMHD from it to what the others choose without them.
     unscored : the families of the structure to which sums of products give no score
         (`fedbn.choice.by_scatters`).
     moves : where sites have different columns, the moves from the consensus of the structures to
@@ -351,6 +353,8 @@ class CountedChoice:
     sites: tuple[str, ...]
     rows: Mapping[str, int] = field(default_factory=dict)
     unheard: tuple[str, ...] = ()
+    pivotal: tuple[str, ...] = ()
+    moved: int = 0
     unscored: tuple[Family, ...] = ()
     moves: tuple[JudgedMove, ...] | None = None
 

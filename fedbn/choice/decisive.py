@@ -15,6 +15,12 @@ itself, better by more than `LEAST` nats, and
 
 The others then choose without them. Sites with half of the rows or more are never left out: that is
 no few sites against the rest, and a remark names the largest (`fedbn.federation.run_remarks`).
+
+Where no few sites decide alone, the choice may still hang on few: they are *pivotal* where the rest
+chooses a structure more than `FAR` away in SMHD, better to the rest by more than `LEAST` nats and
+by more than `PIVOTAL_TIMES` the standard error. They are heard, and a remark names them. Sites with
+more than a third of all rows are no few here: fewer rows support fewer edges, and so the rest then
+chooses another structure where all are alike.
 """
 
 from __future__ import annotations
@@ -22,12 +28,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
 
-__all__ = ["Liking", "Sums", "Worth", "decisive_sites", "most_left_out", "numbers_left_out"]
+__all__ = [
+    "Liking",
+    "Sums",
+    "Verdict",
+    "Worth",
+    "most_left_out",
+    "numbers_left_out",
+    "verdict_on",
+]
 
 LEAST = 10.0
 """Nats: what is worth less is no reason to leave a site out."""
@@ -40,6 +57,12 @@ FEWER_TIMES = 2.5
 
 A_ROW = 1.0
 """Nats for every row."""
+
+PIVOTAL_TIMES = 3.0
+"""So many, where sites are named and heard."""
+
+FAR = 3
+"""SMHD: few sites that move the choice by no more are not worth a remark."""
 
 BLOCKS = 20
 """Of sites that are left out in turn, for the standard error."""
@@ -78,8 +101,24 @@ class Sums:
         return tuple(sorted(set(self.rows) - {*few}))
 
 
-def decisive_sites(chosen: DAG, candidates: Sequence[DAG], sums: Sums, most: int) -> Sites:
-    """Few sites that alone decide, sorted, of which none can be heard; empty where no few do.
+@dataclass(frozen=True)
+class Verdict:
+    """What hangs on few of the sites.
+
+    Attributes
+    ----------
+    decisive : the sites that alone decide, sorted, of which none can be heard.
+    pivotal : where none do, the sites on which the choice hangs, sorted.
+    moved : SMHD from what was chosen to what the others choose without the pivotal sites.
+    """
+
+    decisive: Sites = ()
+    pivotal: Sites = ()
+    moved: int = 0
+
+
+def verdict_on(chosen: DAG, candidates: Sequence[DAG], sums: Sums, most: int) -> Verdict:
+    """Which few sites alone decide, or else are pivotal.
 
     Parameters
     ----------
@@ -89,18 +128,33 @@ def decisive_sites(chosen: DAG, candidates: Sequence[DAG], sums: Sums, most: int
     most : so many sites are left out at most.
     """
     if most < 1:
-        return ()
+        return Verdict()
     order = _order_of(chosen, candidates, sums)
     several = (tuple(order[:k]) for k in numbers_left_out(most) if k > 1)
     whole = sums.worth_to(sums.without(()))
-    for few in (*((site,) for site in order[: most + 1]), *several):
-        if _decide(few, chosen, candidates, sums, whole):
-            for site in few:
-                fewer = tuple(each for each in few if each != site)
-                if fewer and _decide(fewer, chosen, candidates, sums, whole):
-                    few = fewer
-            return tuple(sorted(few))
-    return ()
+
+    @cache
+    def without(few: Sites) -> _Rest:
+        return _rest_of(few, chosen, candidates, sums, whole)
+
+    tried = [*((site,) for site in order[: most + 1]), *several]
+    for few in tried:
+        if without(few).is_decided_alone:
+            return Verdict(_fewest(few, lambda fewer: without(fewer).is_decided_alone))
+    for few in tried:
+        if without(few).hangs_on_few:
+            few = _fewest(few, lambda fewer: without(fewer).hangs_on_few)
+            return Verdict(pivotal=few, moved=without(few).moved)
+    return Verdict()
+
+
+def _fewest(few: Sites, holds: Callable[[Sites], bool]) -> Sites:
+    """The sites without those that are not needed, sorted."""
+    for site in few:
+        fewer = tuple(each for each in few if each != site)
+        if fewer and holds(fewer):
+            few = fewer
+    return tuple(sorted(few))
 
 
 def most_left_out(sites: int) -> int:
@@ -126,26 +180,62 @@ def numbers_left_out(most: int) -> Iterator[int]:
         yield most
 
 
-def _decide(few: Sites, chosen: DAG, candidates: Sequence[DAG], sums: Sums, whole: Worth) -> bool:
-    """Whether few sites alone decide; `whole` is what structures are worth by all sums."""
-    rest = sums.without(few)
+@dataclass(frozen=True)
+class _Rest:
+    """What the sites without few say against what all chose.
+
+    Attributes
+    ----------
+    rows : of the few.
+    share : of all rows, those of the few.
+    lost : nats by which the best structure to the rest is better to it than what all chose.
+    error : the standard error of that.
+    pushed : nats by which the few are for what all chose.
+    moved : SMHD from there to that structure.
+    """
+
+    rows: int
+    share: Fraction
+    lost: float = 0.0
+    error: float = math.inf
+    pushed: float = 0.0
+    moved: int = 0
+
+    @property
+    def is_decided_alone(self) -> bool:
+        """Whether the few alone decide."""
+        if not self.lost > LEAST:
+            return False
+        if math.isinf(self.lost):  # the rest gives what is chosen no score: the few alone do
+            return True
+        return self.lost > TIMES * self.error or (
+            self.lost > FEWER_TIMES * self.error and self.pushed > A_ROW * self.rows
+        )
+
+    @property
+    def hangs_on_few(self) -> bool:
+        """Whether the few are pivotal, if they do not decide alone."""
+        few = self.share <= Fraction(1, 3)
+        return few and self.moved > FAR and self.lost > max(LEAST, PIVOTAL_TIMES * self.error)
+
+
+def _rest_of(few: Sites, chosen: DAG, candidates: Sequence[DAG], sums: Sums, whole: Worth) -> _Rest:
+    """What the sites without few say; `whole` is what structures are worth by all sums. Nothing
+    where the few have half of all rows."""
+    rest, rows = sums.without(few), sum(sums.rows[site] for site in few)
+    share = Fraction(rows, sums.rows_in_all)
     if 2 * sum(sums.rows[site] for site in rest) <= sums.rows_in_all:
-        return False
+        return _Rest(rows, share)
     worth = sums.worth_to(rest)
     # One that is better by all sums, too, was only missed by the search before.
     rivals = [each for each in (*candidates, sums.choice_of(rest)) if whole(each) <= whole(chosen)]
     best = max(rivals, key=worth, default=chosen)
     lost = worth(best) - worth(chosen)
-    if not lost > LEAST:
-        return False
-    if math.isinf(lost):  # the rest gives what is chosen no score: the few alone do
-        return True
+    if not lost > LEAST or math.isinf(lost):
+        return _Rest(rows, share, lost)
     error = _standard_error(lost, chosen, best, rest, sums)
-    if lost > TIMES * error:
-        return True
     pushed = whole(chosen) - whole(best) + lost
-    rows = sum(sums.rows[site] for site in few)
-    return lost > FEWER_TIMES * error and pushed > A_ROW * rows
+    return _Rest(rows, share, lost, error, pushed, smhd(chosen, best))
 
 
 def _standard_error(lost: float, chosen: DAG, best: DAG, rest: Sites, sums: Sums) -> float:

@@ -77,6 +77,8 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
         "cells": choice.cells,
         "sites": list(choice.sites),
         "unheard": list(choice.unheard),
+        "pivotal": list(choice.pivotal),
+        "moved": choice.moved,
         "left_out": [
             {
                 "variable": names[family.node],
@@ -115,6 +117,8 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
         "sites": list(choice.sites),
         "rows": dict(choice.rows),
         "unheard": list(choice.unheard),
+        "pivotal": list(choice.pivotal),
+        "moved": choice.moved,
     }
 
 
@@ -153,6 +157,8 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
         sites=tuple(str(site) for site in content["sites"]),
         rows={str(site): int(rows) for site, rows in content.get("rows", {}).items()},
         unheard=tuple(str(site) for site in content.get("unheard", ())),
+        pivotal=tuple(str(site) for site in content.get("pivotal", ())),
+        moved=int(content.get("moved", 0)),
         moves=moves,
         **{name: content[name] for name in _PLAIN},
     )

@@ -43,7 +43,7 @@ from fedbn.choice.candidates import (
     candidates_of,
     with_column,
 )
-from fedbn.choice.decisive import Liking, Sums, Worth, decisive_sites, most_left_out
+from fedbn.choice.decisive import Liking, Sums, Worth, most_left_out, verdict_on
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
@@ -94,6 +94,7 @@ class Counting:
     told : site -> all that it answered; empty where only sums are known.
     unheard, unheard_rows : the sites whose rows alone would decide (`fedbn.choice.decisive`), and
         how many these are: they are asked on, and what they answer is left out.
+    pivotal, moved : the sites on which the choice hangs, and how far it would be without them.
     climb : after the first answer.
     site_column : a column that explains how the sites differ; then no family has a table for each
         site, for such tables explain it as well.
@@ -116,6 +117,8 @@ class Counting:
     told: Told = field(default_factory=dict)
     unheard: tuple[str, ...] = ()
     unheard_rows: int = 0
+    pivotal: tuple[str, ...] = ()
+    moved: int = 0
     climb: Climb | None = None
     site_column: str | None = None
     structures: Mapping[str, DAG] = field(default_factory=dict)
@@ -184,7 +187,8 @@ class Counting:
         """What the counts chose; None if nobody answered."""
         if self.climb is None:
             return None
-        return choice_of(self.climb, self.candidates, self.rows, self.unheard)
+        choice = choice_of(self.climb, self.candidates, self.rows, self.unheard)
+        return replace(choice, pivotal=self.pivotal, moved=self.moved)
 
     def _at_its_end(self) -> Counting:
         return replace(self, ended=True)
@@ -217,9 +221,10 @@ class Counting:
             self._choice_near,
         )
         candidates = [candidate.dag for candidate in self.candidates.listed]
-        few = decisive_sites(self.climb.dag, candidates, sums, most)
+        verdict = verdict_on(self.climb.dag, candidates, sums, most)
+        few = verdict.decisive
         if not few:
-            return self
+            return replace(self, pivotal=verdict.pivotal, moved=verdict.moved)
         heard = {names: own for names, own in self.rows.items() if names[0] not in few}
         known = _known_to(self.told, [site for (site,) in heard], self.ess)
         return replace(

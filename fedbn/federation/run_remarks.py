@@ -25,10 +25,10 @@ SHOWN = 3
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report:
     on columns that are constant within every site, on sites that are two groups or far from the
-    consensus, on sites that were left out of the counts, on a site with most of the counted rows,
-    on row weights that broke a limit, on families of more parameters than all rows pay for, on
-    columns that no site answered for together, on counts that are lacking, and on families that
-    could not be judged."""
+    consensus, on sites that were left out of the counts, on sites on which the choice hangs, on a
+    site with most of the counted rows, on row weights that broke a limit, on families of more
+    parameters than all rows pay for, on columns that no site answered for together, on counts that
+    are lacking, and on families that could not be judged."""
     return tuple(_remarks(result))
 
 
@@ -44,6 +44,7 @@ def _remarks(result: FederationResult | SecureResult) -> Iterator[str]:
         yield from _on_lacking(result)
     if result.choice is not None:
         yield from _on_unheard(result.choice)
+        yield from _on_pivotal(result.choice)
         yield from _on_largest(result.choice)
         yield from _on_families(result.choice, result.schema)
 
@@ -103,6 +104,18 @@ def _on_unheard(choice: CountedChoice) -> Iterator[str]:
             "another structure scores far better than the one that the rows of all sites chose; "
             f"check whether {'its table is' if one else 'their tables are'} like the others"
         )
+
+
+def _on_pivotal(choice: CountedChoice) -> list[str]:
+    """On whose rows the choice hangs (`fedbn.choice.decisive`)."""
+    if not choice.pivotal:
+        return []
+    named = list_some(choice.pivotal, len(choice.pivotal), quoted=False)
+    tables = "its table is" if len(choice.pivotal) == 1 else "their tables are"
+    return [
+        f"what the counts chose hangs on {named}: the rows of the other sites choose a structure "
+        f"that is {choice.moved} away (SMHD); see whether {tables} like the others"
+    ]
 
 
 def _on_largest(choice: CountedChoice) -> Iterator[str]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fedbn.choice.by_counts import Climb, Counted, choice_of, worth_of
 from fedbn.choice.by_scatters import ScatterScores, chosen_by_scatters, scatter_scores
-from fedbn.choice.decisive import Sums, Worth, decisive_sites, most_left_out
+from fedbn.choice.decisive import Sums, Verdict, Worth, most_left_out, verdict_on
 from fedbn.choice.groups import Groups, confirm_parts
 from fedbn.choice.prior import FREE
 from fedbn.errors import ConfigError
@@ -62,12 +62,18 @@ def choose_by_sums(
     groups = _groups(opened, scatters)
     if groups is not None:
         return replace(result, groups=groups)
-    found, unheard = _choose(opened, scatters, result.consensus.dag, settings)
+    found, unheard, verdict = _choose(opened, scatters, result.consensus.dag, settings)
     heard = tuple(site for site in sorted(scatters) if site not in unheard)
     size = len(scatters[heard[0]].products)
     rows: dict[tuple[str, ...], int] = {(site,): scatters[site].rows for site in heard}
     choice = choice_of(found, opened.candidates, rows, unheard)
-    choice = replace(choice, requests=1, cells=size * (size + 1) // 2)
+    choice = replace(
+        choice,
+        requests=1,
+        cells=size * (size + 1) // 2,
+        pivotal=verdict.pivotal,
+        moved=verdict.moved,
+    )
     return with_choice(result, choice)
 
 
@@ -76,8 +82,9 @@ def _choose(
     scatters: Mapping[str, Scatter],
     consensus: DAG,
     settings: ConsensusSettings,
-) -> tuple[Climb, tuple[str, ...]]:
-    """What the sums choose, and the sites whose rows alone would decide, which they leave out."""
+) -> tuple[Climb, tuple[str, ...], Verdict]:
+    """What the sums choose, the sites whose rows alone would decide, which they leave out, and the
+    verdict on the others."""
     end = None if settings.seconds is None else time.monotonic() + settings.seconds
     sites, unheard = tuple(sorted(scatters)), tuple[str, ...]()
     scores_of = _scores_of(opened, scatters, sites)
@@ -99,11 +106,12 @@ def _choose(
             lambda few: chosen_by(few).dag,
         )
         most = most_left_out(len(scatters)) - len(unheard)
-        few = decisive_sites(found.dag, [each.dag for each in opened.candidates.listed], sums, most)
-        if not few:
-            return found, unheard
-        sites = tuple(site for site in sites if site not in few)
-        unheard = tuple(sorted((*unheard, *few)))
+        listed = [each.dag for each in opened.candidates.listed]
+        verdict = verdict_on(found.dag, listed, sums, most)
+        if not verdict.decisive:
+            return found, unheard, verdict
+        sites = tuple(site for site in sites if site not in verdict.decisive)
+        unheard = tuple(sorted((*unheard, *verdict.decisive)))
 
 
 def _liking(scores_of: Mapping[str, ScatterScores], one: DAG, other: DAG) -> dict[str, float]:

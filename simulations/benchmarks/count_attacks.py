@@ -12,11 +12,11 @@ through `server_round` and the dialogue of counts as it is.
 
 Drift is the SMHD from what counts choose for the honest sites alone. *unguarded* is the drift of
 the sums over all sites, with the same answers, as if nobody was ever left out; *unheard* are the
-sites that were left out, *groups* whether the sites passed for two groups, so that the structures
-chose; *warned* whether anything is said.
+sites that were left out, *pivotal* those on which the choice hangs, *groups* whether the sites
+passed for two groups, so that the structures chose; *warned* whether anything is said.
 
-With --honest nobody is hostile: so many federations of each kind of table sizes (`KINDS`), and how
-many of them have a site left out.
+With --honest nobody is hostile: so many federations of each kind of table sizes (`KINDS`), how many
+of them have a site left out, and how many one on which the choice hangs.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Row:
     drift: int
     unguarded: int
     unheard: int
+    pivotal: int
     groups: bool
     warned: bool
 
@@ -155,7 +156,7 @@ def search_rows(
     honest = of_tables(tables)
     target = honest.choose(choose)[0].consensus.dag
     now = Attack(honest.fuse().consensus.dag)
-    best = Row(network, choose, hostile, tries, -1, -1, 0, groups=False, warned=False)
+    best = Row(network, choose, hostile, tries, -1, -1, 0, 0, groups=False, warned=False)
     drift = -1
     for done in range(tries):
         other = now.change(rng) if done else now
@@ -169,6 +170,7 @@ def search_rows(
                 drift=reached,
                 unguarded=smhd(unguarded.climb.dag, target) if unguarded.climb else -1,
                 unheard=len(state.unheard),
+                pivotal=len(result.choice.pivotal) if result.choice else 0,
                 groups=state.groups is not None,
                 warned=bool(run_remarks(result)),
             )
@@ -177,12 +179,14 @@ def search_rows(
 
 @dataclass(frozen=True)
 class HonestRow:
-    """Federations of honest sites, and how many have a site left out or passed for two groups."""
+    """Federations of honest sites, and how many have a site left out or pivotal, or passed for two
+    groups."""
 
     network: str
     kind: str
     federations: int
     left_out: int
+    pivotal: int
     groups: int
 
 
@@ -203,15 +207,16 @@ def honest_tables(network: str, kind: str, rng: np.random.Generator) -> dict[str
 
 
 def count_left_out(network: str, kind: str, *, choose: str, times: int, seed: int) -> HonestRow:
-    """How often a site of honest federations is left out."""
-    left_out = groups = 0
+    """How often a site of honest federations is left out, or pivotal."""
+    left_out = pivotal = groups = 0
     for number in range(times):
         rng = np.random.default_rng([seed, KINDS.index(kind), number])
         tables = honest_tables(network, kind, rng)
-        _, state, _ = of_tables(tables).choose(choose)
+        result, state, _ = of_tables(tables).choose(choose)
         left_out += bool(state.unheard)
+        pivotal += result.choice is not None and bool(result.choice.pivotal)
         groups += state.groups is not None
-    return HonestRow(network, kind, times, left_out, groups)
+    return HonestRow(network, kind, times, left_out, pivotal, groups)
 
 
 def of_tables(tables: Mapping[str, Dataset]) -> Sites:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.choice.decisive import Sums, Worth, decisive_sites, most_left_out
+from fedbn.choice.decisive import Sums, Verdict, Worth, most_left_out, verdict_on
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, open_counting
@@ -253,24 +253,38 @@ def test_who_decides_alone_is_who_does_for_a_slow_twin(
         for name, (_, own) in zip(names, sites, strict=True)
     }
     most = most_left_out(len(sites))
-    found = decisive_sites(chosen, CANDIDATES, sums_of(worths, rows, OTHERS), most)
+    verdict = verdict_on(chosen, CANDIDATES, sums_of(worths, rows, OTHERS), most)
+    found = verdict.decisive
 
     def worth(heard: Sequence[str], dag: DAG) -> float:
         return sum(worths[name][dag] for name in heard)
 
-    def decide(few: tuple[str, ...]) -> bool:
+    def speak(few: tuple[str, ...]) -> tuple[DAG, list[float]]:
+        """What the rest chooses, and by how much each of the rest is for it."""
         rest = [name for name in names if name not in few]
         own = max(OTHERS, key=lambda dag: worth(rest, dag))
         rivals = [d for d in (*CANDIDATES, own) if worth(names, d) <= worth(names, chosen)]
         best = max(rivals, key=lambda dag: worth(rest, dag))
-        each = [worths[name][best] - worths[name][chosen] for name in rest]
-        error = float(np.std(each, ddof=1)) * len(rest) ** 0.5
+        if 2 * sum(rows[name] for name in rest) <= sum(rows.values()):
+            return chosen, [0.0] * len(rest)
+        return best, [worths[name][best] - worths[name][chosen] for name in rest]
+
+    def error(each: list[float]) -> float:
+        return float(np.std(each, ddof=1)) * len(each) ** 0.5
+
+    def decide(few: tuple[str, ...]) -> bool:
+        best, each = speak(few)
         pushed = worth(few, chosen) - worth(few, best)
-        enough = sum(each) > 6 * error or (
-            sum(each) > 2.5 * error and pushed > sum(rows[name] for name in few)
+        enough = sum(each) > 6 * error(each) or (
+            sum(each) > 2.5 * error(each) and pushed > sum(rows[name] for name in few)
         )
-        fewer_rows = sum(rows[name] for name in few) < sum(rows[name] for name in rest)
-        return fewer_rows and sum(each) > 10 and enough
+        return sum(each) > 10 and enough
+
+    def hangs(few: tuple[str, ...]) -> bool:
+        best, each = speak(few)
+        if 3 * sum(rows[name] for name in few) > sum(rows.values()):
+            return False
+        return smhd(chosen, best) > 3 and sum(each) > max(10, 3 * error(each))
 
     def unlike(name: str) -> float:
         """How much a site's rows speak unlike the median site's of some candidate."""
@@ -289,6 +303,11 @@ def test_who_decides_alone_is_who_does_for_a_slow_twin(
     assert not found or decide(found)
     if len(found) > 1:
         assert not any(decide(tuple(name for name in found if name != one)) for one in found)
+    few = verdict.pivotal
+    assert bool(few) == (not found and any(hangs(each) for each in tried))
+    assert verdict.moved == (smhd(chosen, speak(few)[0]) if few else 0)
+    if len(few) > 1:
+        assert not any(hangs(tuple(name for name in few if name != one)) for one in few)
 
 
 def test_few_sites_beside_many_that_agree_decide_alone() -> None:
@@ -303,7 +322,7 @@ def test_few_sites_beside_many_that_agree_decide_alone() -> None:
             for name, own in zip(names, (*pushing, *against), strict=True)
         }
         sums = sums_of(worths, dict.fromkeys(names, 1), [other])
-        return decisive_sites(chosen, [chosen, other], sums, most_left_out(sites))
+        return verdict_on(chosen, [chosen, other], sums, most_left_out(sites)).decisive
 
     assert found(*[5.0, 6.0, 4.0] * 3) == ("s00",)
     assert found(5.0, 6.0, 4.0, 5.0, 6.0, 4.0, 5.0) == ("s00", "s01", "s02")
@@ -311,6 +330,35 @@ def test_few_sites_beside_many_that_agree_decide_alone() -> None:
     assert found(5.0, 6.0, 4.0, 5.0, 6.0, 4.0) == ()  # four of ten are no few
     assert found(50.0, 6.0, -40.0, 5.0, 60.0, -44.0, 5.0) == ()  # the others do not agree
     assert found(1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0) == ()  # and here it is not worth much
+
+
+def test_sites_on_which_the_choice_hangs_are_named_and_heard() -> None:
+    chosen, other = CANDIDATES[3], OTHERS[1]
+    names = [f"s{k}" for k in range(10)]
+
+    def verdict(own: float, near: DAG = other, rows: int = 90) -> Verdict:
+        worths = {name: {chosen: 0.0, near: own + 2 * (k % 2)} for k, name in enumerate(names)}
+        worths["s4"][near] = -60.0
+        of_each = dict.fromkeys(names, 90) | {"s4": rows}
+        return verdict_on(chosen, [near], sums_of(worths, of_each, [near]), 3)
+
+    assert verdict(0.3) == Verdict(pivotal=("s4",), moved=5)
+    assert verdict(0.3, CANDIDATES[2]) == Verdict()  # it moves the choice by one
+    assert verdict(-0.1) == Verdict()  # and here it is not worth much
+    assert verdict(0.3, rows=500) == Verdict()  # of 1,310
+    assert verdict(1.5) == Verdict(("s4",))
+
+
+def test_a_remark_names_them(child: Federation) -> None:
+    result, tables = child.beside(1)
+    chosen = heard(result, tables).conclude(result)
+    assert chosen.choice is not None
+    choice = replace(chosen.choice, unheard=(), pivotal=("x0", "x1"), moved=5)
+    (said,) = run_remarks(replace(chosen, choice=choice))
+    assert said.startswith("what the counts chose hangs on x0, x1: the rows of the other sites")
+    assert "a structure that is 5 away (SMHD); see whether their tables are" in said
+    record = choice_to_dict(choice)
+    assert choice_to_dict(choice_from_dict(record, child.made_up.schema)) == record
 
 
 def test_who_alone_gives_what_is_chosen_a_score_decides_alone() -> None:
@@ -330,8 +378,8 @@ def test_who_alone_gives_what_is_chosen_a_score_decides_alone() -> None:
         worth_to,
         lambda _: other,
     )
-    assert decisive_sites(chosen, [other], sums, 1) == ("s3",)
-    assert decisive_sites(other, [chosen], sums, 1) == ()
+    assert verdict_on(chosen, [other], sums, 1).decisive == ("s3",)
+    assert verdict_on(other, [chosen], sums, 1).decisive == ()
 
 
 def test_sites_are_left_out_with_fewer_than_half_of_all_rows() -> None:
@@ -342,6 +390,6 @@ def test_sites_are_left_out_with_fewer_than_half_of_all_rows() -> None:
     for of_one, few in ((799, ("s0",)), (900, ())):
         rows = dict.fromkeys(names, 100) | {"s0": of_one}
         sums = sums_of(worths, rows, [other])
-        assert decisive_sites(chosen, [chosen, other], sums, 3) == few
+        assert verdict_on(chosen, [chosen, other], sums, 3).decisive == few
         gone_before = replace(sums, rows_in_all=2 * sum(rows.values()))
-        assert decisive_sites(chosen, [chosen, other], gone_before, 3) == ()
+        assert verdict_on(chosen, [chosen, other], gone_before, 3).decisive == ()
