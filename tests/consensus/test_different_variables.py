@@ -10,6 +10,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import pytest
 
+from fedbn._core.consensus import Outcome
 from fedbn.consensus.deletions import new_deletions
 from fedbn.consensus.judges import never_together
 from fedbn.consensus.mcbnc import POOLINGS, mcbnc_path
@@ -18,7 +19,7 @@ from fedbn.consensus.threshold import path_states, select_consensus
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.baselines import edge_vote
 from fedbn.fusion.inputs import merge_inputs
-from fedbn.fusion.union import fuse
+from fedbn.fusion.union import fuse, fuse_in_stages
 from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -304,6 +305,22 @@ def test_a_path_is_read_back_from_a_file() -> None:
     assert told(again) == told(path)
     assert [step.given for step in again.steps] == [step.given for step in path.steps]
     assert np.array_equal(again.inputs.observed, path.inputs.observed)
+
+
+def test_sites_of_few_kinds_need_few_minimum_cuts() -> None:
+    """Sites that lack the same panel judge together. If each of them might judge alone, some
+    deletions of this path would take more than 2,000 cuts."""
+    rng, n, sites = np.random.default_rng(1), 50, []
+    for site in range(10):
+        has = np.flatnonzero(np.arange(n) % 5 != site % 4)
+        order = rng.permutation(len(has))
+        arcs = np.triu(rng.random((len(has),) * 2) < 0.1, 1)[np.ix_(order, order)]
+        sites.append(DAG(tuple(f"v{v:02}" for v in has), arcs))
+    inputs = merge_inputs(sites, None, "union")
+    _, union = fuse_in_stages(inputs, None, lambda *_: None)
+    search = new_deletions(inputs, union, 10, "mean")
+    outcomes = {search.advance(64, 2000, 2**62, 1) for _ in range(search.n_edges // 64 + 1)}
+    assert outcomes == {Outcome.limit, Outcome.done}
 
 
 def test_what_does_not_fit_is_refused() -> None:
