@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +23,8 @@ from hypothesis import settings
 from fedbn.search import child_process
 from fedbn.search.cg_dca import isolated as cg_dca
 from fedbn.search.optimal import isolated as optimal
+from simulations.flower import processes
+from tests.warm import run_warm
 
 # No test looks at a clock, so none fails for being slow on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -73,6 +77,18 @@ def pytest_collection_finish() -> None:
     """What was imported stays: to look through it for garbage again and again is in vain."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def warm_flwr(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`flwr` by forks of this process, one after the other: starting it costs two seconds."""
+    alone = threading.Lock()
+
+    def command(home: processes.Home, *arguments: str) -> subprocess.CompletedProcess[str]:
+        with alone:
+            return run_warm(["flwr", *arguments], home.folder, home.environment)
+
+    monkeypatch.setattr(processes, "flwr_command", command)
 
 
 @pytest.fixture

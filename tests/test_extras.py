@@ -97,4 +97,5 @@ def test_tables_structures_and_questions_need_no_extra(tmp_path: Path) -> None:
     refused = without_extras("simulate", "--network", "asia", "--engine", "in-process")
     assert refused.returncode == 1
     needs, how = "fedbn: error: this needs (flwr|cryptography), ", "pip install 'fedbn[flower]'"
-    assert re.fullmatch(f"{needs}which is not installed: {re.escape(how)}\n", refused.stderr)
+    *_, last = refused.stderr.splitlines()  # a slow machine is told what it waits for
+    assert re.fullmatch(f"{needs}which is not installed: {re.escape(how)}", last)

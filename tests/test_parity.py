@@ -57,6 +57,7 @@ def published(result: FederationResult) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_flwr")
 def test_flower_gives_the_bytes_of_the_in_process_grid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +78,7 @@ def test_worker_processes_and_repetition_change_nothing() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_flwr")
 def test_secure_sums_on_flower_give_the_consensus_of_the_open_run() -> None:
     plain = ASIA.change(rounds_limit=1, row_weight=1.0)
     summed = plain.change(aggregation="secure-sums")

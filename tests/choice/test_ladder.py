@@ -125,6 +125,13 @@ def test_families_that_nobody_pays_for_lose_what_the_smaller_weight_lacks(
 
     firsts = [median_low([size(dag) for dag in own[1.0]]) for own in sent]
     most = sites * median_low(firsts)
+    bare = size(DAG.empty(names))
+
+    def alone(node: str, family: set) -> int:
+        """Parameters of the node with these parents."""
+        own = schema.cardinalities[names.index(node)] - 1
+        return size(DAG.from_edges(names, family)) - bare + own
+
     for own, paid in zip(sent, paid_structures(sent, schema), strict=True):
         assert [(k, len(dags)) for k, dags in paid.items()] == [(k, len(d)) for k, d in own.items()]
         pairs_before: set = set()
@@ -133,9 +140,7 @@ def test_families_that_nobody_pays_for_lose_what_the_smaller_weight_lacks(
                 expected = set()
                 for node in names:
                     family = {(p, c) for p, c in before.edges if c == node}
-                    alone = size(DAG.from_edges(names, family)) - size(DAG.empty(names))
-                    alone += schema.cardinalities[names.index(node)] - 1
-                    keeps = k == 1.0 or alone <= most
+                    keeps = k == 1.0 or alone(node, family) <= most
                     known = {arc for arc in family if frozenset(arc) in pairs_before}
                     expected |= family if keeps else known
                 assert set(after.edges) == expected

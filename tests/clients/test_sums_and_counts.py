@@ -212,7 +212,7 @@ def test_rows_in_diagnostics_differ_by_no_few(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_search_finds_no_subtraction(tmp_path: Path) -> None:
-    heard, found = subtract(tmp_path, pairs=40, seed=3)
+    heard, found = subtract(tmp_path, pairs=20, seed=3)
     assert found == []
     assert {first for first, *_ in heard} == {
         "train",
@@ -226,7 +226,7 @@ def test_the_search_finds_some_where_nothing_is_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ToldCounts, "differs_by_few", lambda *_: False)
-    _, found = subtract(tmp_path, pairs=20, seed=3)
+    _, found = subtract(tmp_path, pairs=10, seed=3)
     told = " ".join(found)
     assert {kind for kind in ("counts", "moments", "scatter") if f"query.{kind}" in told} == {
         "counts",

@@ -20,6 +20,8 @@ from fedbn.learners import (
 )
 from fedbn.limits import STATUSES
 
+pytestmark = pytest.mark.usefixtures("solvers_here")
+
 
 def chain_data(kind: str, rows: int = 400) -> Dataset:
     """a -> b -> c, with d on its own."""

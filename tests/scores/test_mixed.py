@@ -159,6 +159,7 @@ def test_row_weights_are_rows_that_are_repeated() -> None:
         )
 
 
+@pytest.mark.usefixtures("solvers_here")
 @pytest.mark.parametrize("learner", ["ges", "xges0", "xges", "ils", "hc"])
 def test_greedy_learners_reach_what_is_optimal(learner: str) -> None:
     data = mixed(1, rows=400, kinds="ncnck")
@@ -174,6 +175,7 @@ def test_greedy_learners_reach_what_is_optimal(learner: str) -> None:
     assert learn_ladder(data, laddered, np.random.default_rng(0))[0].dags == found.dags
 
 
+@pytest.mark.usefixtures("solvers_here")
 def test_the_optimum_is_that_of_all_graphs() -> None:
     data = mixed(4, rows=50, kinds="ncnc")
     score = make_score("mixed-bic", data)
