@@ -65,20 +65,23 @@ def enter_counts(path: Path, tables: Sequence[ToldCounts], least: int) -> None:
         columns, earlier = read_tables(known)
         for table, each in pairs_to_compare(tables, earlier, least):
             if table.differs_by_few(each, least):
+                kind = "missing cells" if table.share else "counts"
                 what = (
-                    f"counts of {', '.join(table.names)}"
+                    f"{kind} of {', '.join(table.names)}"
                     if table.names
                     else "answers about these rows"
                 )
                 raise refusal("min-cell", f"{what} differ from what was told before by few rows")
-        told = [(each.digest, {*each.names}, each.sums) for each in earlier]
+        told = [(each.digest, each.share, {*each.names}, each.sums) for each in earlier]
         for table in sorted(tables, key=lambda each: -len(each.names)):
             own = {*table.names}
             if not any(
-                table.digest == digest and own <= names and sums >= table.sums
-                for digest, names, sums in told
+                (table.digest, table.share) == (digest, share)
+                and own <= names
+                and sums >= table.sums
+                for digest, share, names, sums in told
             ):
-                told.append((table.digest, own, table.sums))
+                told.append((table.digest, table.share, own, table.sums))
                 yield from _to_lines(table, columns)
 
     enter_lines(path, new, word="counts", holds="what was counted")
@@ -110,6 +113,7 @@ def _to_lines(table: ToldCounts, columns: list[Variable]) -> Iterable[Any]:
         "over": [columns.index(variable) for variable in table.schema.variables],
         "gaps": np.diff(places, prepend=0).tolist(),
         "counts": cells[places].tolist(),
+        **({"share": True} if table.share else {}),
     }
 
 
@@ -127,7 +131,8 @@ def read_tables(known: Sequence[Any]) -> tuple[list[Variable], list[ToldCounts]]
             cells = np.zeros(math.prod(shape), dtype=np.int64)
             cells[np.cumsum(line["gaps"], dtype=np.int64)] = line["counts"]
             digest = str(line["digest"] if "digest" in line else line["contract"])
-            found.append(ToldCounts(digest, schema, cells.reshape(shape)))
+            share = bool(line.get("share", False))
+            found.append(ToldCounts(digest, schema, cells.reshape(shape), share=share))
         elif {"digest", "rows"} <= line.keys():
             rows = np.array(int(line["rows"]), dtype=np.int64)
             sums = bool(line.get("sums", True))

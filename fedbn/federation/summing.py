@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from fedbn.choice.by_counts import Climb, Counted, choice_of, worth_of
+from fedbn.choice.by_counts import Climb, Counted, choice_of, is_over, worth_of
 from fedbn.choice.by_scatters import ScatterScores, chosen_by_scatters, scatter_scores
 from fedbn.choice.decisive import Sums, Verdict, Worth, most_left_out, verdict_on
 from fedbn.choice.groups import Groups, confirm_parts
@@ -59,10 +59,13 @@ def choose_by_sums(
     if not scatters:
         return result
     opened = open_counting(result, choose=settings.choose, count_rounds=0, ess=1.0, seed=seed)
-    groups = _groups(opened, scatters)
+    end = None if settings.seconds is None else time.monotonic() + settings.seconds
+    groups = _groups(opened, scatters, end)
     if groups is not None:
         return replace(result, groups=groups)
-    found, unheard, verdict = _choose(opened, scatters, result.consensus.dag, settings)
+    climbs = settings.choose == "climb"
+    dag = result.consensus.dag
+    found, unheard, verdict = _choose(opened, scatters, dag, climbs=climbs, end=end)
     heard = tuple(site for site in sorted(scatters) if site not in unheard)
     size = len(scatters[heard[0]].products)
     rows: dict[tuple[str, ...], int] = {(site,): scatters[site].rows for site in heard}
@@ -81,18 +84,17 @@ def _choose(
     opened: Counting,
     scatters: Mapping[str, Scatter],
     consensus: DAG,
-    settings: ConsensusSettings,
+    *,
+    climbs: bool,
+    end: float | None,
 ) -> tuple[Climb, tuple[str, ...], Verdict]:
-    """What the sums choose, the sites whose rows alone would decide, which they leave out, and the
-    verdict on the others."""
-    end = None if settings.seconds is None else time.monotonic() + settings.seconds
+    """What the sums choose until an end on the monotonic clock, the sites whose rows alone would
+    decide, which they leave out, and the verdict on the others."""
     sites, unheard = tuple(sorted(scatters)), tuple[str, ...]()
     scores_of = _scores_of(opened, scatters, sites)
 
     def chosen_by(sites: tuple[str, ...]) -> Climb:
-        left = None if end is None else max(0.0, end - time.monotonic())
-        climbs = settings.choose == "climb"
-        found = _best(opened, scatters, sites, consensus, climbs=climbs, seconds=left)
+        found = _best(opened, scatters, sites, consensus, climbs=climbs, end=end)
         assert found is not None
         return found
 
@@ -150,20 +152,22 @@ def _worth_to(
     return worth
 
 
-def _groups(opened: Counting, scatters: Mapping[str, Scatter]) -> Groups | None:
-    """The two parts of the sites that structures tell apart, if the sums do, too."""
+def _groups(opened: Counting, scatters: Mapping[str, Scatter], end: float | None) -> Groups | None:
+    """The two parts of the sites that structures tell apart, if the sums do, too, before an end on
+    the monotonic clock: totals that were searched for less long cannot be compared."""
     here = [tuple(site for site in part if site in scatters) for part in opened.split or ()]
     if not (here and all(here)):
         return None
 
     def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
-        found = _best(opened, scatters, sites, None, climbs=False)
+        found = _best(opened, scatters, sites, None, climbs=False, end=end)
         if found is None:
             return DAG.empty(opened.schema.names), -np.inf
         return found.dag, found.value
 
     liking = partial(_liking, _scores_of(opened, scatters, (*here[0], *here[1])))
-    return confirm_parts((here[0], here[1]), best_of, liking)
+    parts = confirm_parts((here[0], here[1]), best_of, liking)
+    return None if is_over(end) else parts
 
 
 def _best(
@@ -173,9 +177,9 @@ def _best(
     consensus: DAG | None,
     *,
     climbs: bool,
-    seconds: float | None = None,
+    end: float | None,
 ) -> Climb | None:
-    """The best structure by the sums of some sites that is found in so many seconds."""
+    """The best structure by the sums of some sites that is found until then."""
     return chosen_by_scatters(
         opened.candidates,
         opened.schema,
@@ -186,5 +190,5 @@ def _best(
         climbs=climbs,
         knowledge=opened.knowledge,
         limits=opened.limits,
-        seconds=seconds,
+        seconds=None if end is None else max(0.0, end - time.monotonic()),
     )

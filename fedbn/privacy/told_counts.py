@@ -26,8 +26,6 @@ __all__ = ["COMPARED_PAIRS", "ToldCounts", "missing_cells", "pairs_to_compare"]
 COMPARED_PAIRS = 20_000_000
 """Pairs of counts of two tables that are compared at most."""
 
-_SHARE_OF = "missing cells of "
-
 
 @dataclass(frozen=True)
 class ToldCounts:
@@ -39,12 +37,15 @@ class ToldCounts:
     schema : the columns, in the order of the axes; None for the number of rows alone.
     cells : one axis per column.
     sums : whether sums of products of these rows were told with them, or only counts.
+    share : whether this is how many cells of a column are there and missing (`missing_cells`), of
+        no state of the column itself.
     """
 
     digest: str
     schema: Schema | None
     cells: Ints
     sums: bool = False
+    share: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,23 +68,18 @@ class ToldCounts:
         away = tuple(k for k, name in enumerate(self.names) if name not in wanted)
         kept = [] if self.schema is None else [v for v in self.schema.variables if v.name in wanted]
         schema = Schema(tuple(kept)) if kept else None
-        return ToldCounts(self.digest, schema, self.cells.sum(axis=away), self.sums)
-
-    @property
-    def is_share(self) -> bool:
-        """Whether this is how many cells of a column are missing (`missing_cells`)."""
-        return len(self.names) == 1 and self.names[0].startswith(_SHARE_OF)
+        return ToldCounts(self.digest, schema, self.cells.sum(axis=away), self.sums, self.share)
 
     def rows_with_a_cell(self, least: int) -> ToldCounts | None:
         """Of a share of missing cells the number of rows that have the cell; None for other tables,
         and where fewer than `least` cells are missing or there, so that no share is told."""
-        if not self.is_share or self.cells.min() < least:
+        if not self.share or self.cells.min() < least:
             return None
         return ToldCounts(self.digest, None, self.cells[0])
 
     def missing_cells(self) -> Iterable[ToldCounts]:
         """How many cells are missing of each column that has a state for them."""
-        for variable in () if self.schema is None else self.schema.variables:
+        for variable in () if self.schema is None or self.share else self.schema.variables:
             if MISSING_STATE in (variable.states or ()):
                 missing = int(_one(variable, MISSING_STATE) @ self.over([variable.name]).cells)
                 yield missing_cells(self.digest, variable.name, self.rows, missing)
@@ -98,7 +94,8 @@ class ToldCounts:
         more_than_rows = not (self.tells_rows_alone or other.tells_rows_alone)
         if (self.sums or other.sums) and more_than_rows and abs(self.rows - other.rows) < least:
             return True
-        common = sorted(set(self.names) & set(other.names))
+        alike = self.share == other.share
+        common = sorted(set(self.names) & set(other.names)) if alike else []
         chosen = chain.from_iterable(combinations(common, k) for k in range(len(common) + 1))
         return any(_are_near(self.over(each), other.over(each), least) for each in chosen)
 
@@ -106,8 +103,8 @@ class ToldCounts:
 def missing_cells(digest: str, name: str, rows: int, missing: int) -> ToldCounts:
     """How many of the cells of a column are missing: a table of its own, as a site that tells this
     may have no state for them."""
-    schema = Schema.categorical({f"{_SHARE_OF}{name}": ("there", "gone")})
-    return ToldCounts(digest, schema, np.array([rows - missing, missing]))
+    schema = Schema.categorical({name: ("there", "gone")})
+    return ToldCounts(digest, schema, np.array([rows - missing, missing]), share=True)
 
 
 def pairs_to_compare(
@@ -134,7 +131,7 @@ def _rows_with_a_cell(tables: Sequence[ToldCounts], least: int) -> list[ToldCoun
 
 def _of_rows(tables: Sequence[ToldCounts]) -> list[ToldCounts]:
     """The tables that are no shares of missing cells."""
-    return [table for table in tables if not table.is_share]
+    return [table for table in tables if not table.share]
 
 
 def _with_missing_cells(tables: Sequence[ToldCounts]) -> list[ToldCounts]:

@@ -63,6 +63,24 @@ def test_differences_are_those_of_a_slow_twin(
             assert said == (0 < fewest < least)
 
 
+def test_a_column_that_bears_the_name_of_a_share_is_none(tmp_path: Path) -> None:
+    """Its counts are compared as counts, and do not stand for the share of the other column."""
+    path = counted_beside(tmp_path / "t.csv")
+    name = "missing cells of x"
+    schema = Schema.categorical({name: ("there", "gone")})
+    own = ToldCounts("one", schema, np.array([160, 40]))
+    assert not own.share
+    assert own.rows_with_a_cell(LEAST) is None
+    assert not refused(path, [own])
+    shares = [missing_cells("one", each, 200, 60) for each in ("x", name)]
+    assert not refused(path, shares)
+    _, known = counted.read_tables([json.loads(line) for line in path.read_text().splitlines()])
+    assert sorted(each.share for each in known) == [False, True, True]
+    assert refused(path, [missing_cells("other", "x", 200, 61)])
+    assert refused(path, [ToldCounts("other", schema, np.array([161, 39]))])
+    assert not refused(path, [ToldCounts("other", schema, np.array([140, 60]))])
+
+
 def test_one_person_between_two_cut_points(tmp_path: Path) -> None:
     rows = [(float(k), "y" if k % 3 else "n") for k in range(90)]
     path = counted_beside(tmp_path / "t.csv")
