@@ -294,7 +294,7 @@ def test_a_message_with_too_many_bytes_is_refused_unread() -> None:
         STRUCTURES.read(wire.items(), max_bytes=300)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), max_size=6),
     st.lists(st.integers(-1, 7), max_size=4),
