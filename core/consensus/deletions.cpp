@@ -29,7 +29,7 @@ Deletions::Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights,
       is_free_(known_.says_nothing()),
       memory_(memory),
       pattern_(std::move(fusion)),
-      edge_of_(std::size_t(n_) * n_, -1),
+      edges_at_(n_),
       cut_(n_),
       score_(n_) {
     for (auto& dag : inputs) inputs_.emplace_back(std::move(dag));
@@ -43,39 +43,61 @@ Deletions::Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights,
     slots_.resize(capacity_);
     for (std::size_t slot = capacity_; slot-- > 0;) free_.push_back(static_cast<int>(slot));
     for (int y = 0; y < n_; ++y)
-        for (int x = 0; x < n_; ++x)
-            if (p.pa[y].has(x) || (x < y && p.ne[y].has(x))) make_edge(x, y);
+        for (int x : members(p.pa[y] | (p.ne[y] & AllBelow{y}))) make_edge(x, y);
 }
 
 void Deletions::make_edge(int x, int y) {
     const int number = static_cast<int>(edges_.size());
-    edge_between(x, y) = edge_between(y, x) = number;
-    edges_.push_back({x, y, pattern_.na(y, x), pattern_.pdag().pa[y] - x, {}});
+    edge_of_[pair(x, y)] = number;
+    edges_.push_back({x, y, pattern_.na(y, x), pattern_.pdag().pa[y] - x, {}, false, {}});
+    looked_at_.push_back(-1);
+    edges_at_[x].push_back(number), edges_at_[y].push_back(number);
+    note_nodes(number, edges_.back().na | edges_.back().other_parents);
     make_root(number);
+}
+
+/// Let lost arcs that touch one of these nodes find the edge.
+void Deletions::note_nodes(int edge, const NodeSet& nodes) {
+    for (int v : members(nodes)) edges_at_[v].push_back(edge);
+}
+
+/// Put an edge into its queue again, with the bound that it has now.
+void Deletions::wait(int number) {
+    Edge& edge = edges_[number];
+    edge.is_waiting = false;
+    if (is_required(edge)) return;
+    for (int slot : edge.slots) {
+        if (slots_[slot].is_dead() || (edge.is_waiting && slots_[slot].bound >= edge.bound)) continue;
+        edge.bound = slots_[slot].bound;
+        edge.is_waiting = true;
+    }
+    if (edge.is_waiting) waiting_.push({edge.bound, edge.x, edge.y, number});
+}
+
+/// The first of the edges that wait, or null. Entries of edges that have left, turned or got another
+/// bound are dropped.
+const Deletions::Waiting* Deletions::next_edge() {
+    while (!waiting_.empty()) {
+        const Waiting& top = waiting_.top();
+        const Edge& edge = edges_[top.edge];
+        if (edge.is_waiting && edge.bound == top.bound && edge.x == top.x && edge.y == top.y) return &top;
+        waiting_.pop();
+    }
+    return nullptr;
 }
 
 /// Slots by their order as it was when they came in. Bounds only grow, so one whose bound has grown
 /// since then is put back.
 class Deletions::Queue {
 public:
-    explicit Queue(const Deletions& search) : after_{search} { entries_.reserve(search.n_slots_); }
-    /// To be followed by `sort`.
-    void add(int slot, Ratio bound) { entries_.push_back({bound, slot}); }
-    void leave_out(const auto& is_late) {
-        std::erase_if(entries_, [&](const Entry& entry) { return is_late(entry.slot, entry.bound); });
-    }
-    void sort() { std::ranges::make_heap(entries_, after_); }
-    void push(int slot, Ratio bound) {
-        add(slot, bound);
-        std::ranges::push_heap(entries_, after_);
-    }
+    explicit Queue(const Deletions& search) : entries_(After{search}) {}
+    void push(int slot, Ratio bound) { entries_.push({bound, slot}); }
     bool empty() const { return entries_.empty(); }
-    Ratio least() const { return entries_.front().bound; }
-    int top() const { return entries_.front().slot; }
+    Ratio least() const { return entries_.top().bound; }
+    int top() const { return entries_.top().slot; }
     int pop() {
         const int slot = top();
-        std::ranges::pop_heap(entries_, after_);
-        entries_.pop_back();
+        entries_.pop();
         return slot;
     }
 
@@ -91,8 +113,7 @@ private:
             return order != 0 ? order > 0 : search.holds_later(a.slot, b.slot);
         }
     };
-    After after_;
-    std::vector<Entry> entries_;
+    std::priority_queue<Entry, std::vector<Entry>, After> entries_;
 };
 
 bool Deletions::is_exact(const Slot& slot) const { return slot.kind == Slot::Kind::operation && !slot.unknown; }
@@ -110,28 +131,35 @@ std::int64_t Deletions::guide(int number) {
     return evaluate(whole, kEveryCut, std::max<std::size_t>(1, inputs_.size() / kGuides));
 }
 
-/// The best operator. The search ends at the first operator on top of the queue that is exact: no slot
-/// that is left can hold one before it in the order (Ψ, x, y, |H|, H).
+/// The best operator. Edges whose slots were looked at wait again afterwards.
 std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
-    int first = -1;                              // of what is exact by now
-    Ratio best{std::int64_t{1} << 62, total_};  // its Ψ; above every Ψ where there is none
-    const auto is_late = [&](int slot, Ratio bound) {
-        const auto order = bound <=> best;
-        return order != 0 ? order > 0 : first >= 0 && holds_later(slot, first);
-    };
-    Queue queue(*this);
-    for (int k = 0; k < n_slots_; ++k) {
-        const Slot& slot = slots_[k];
-        if (slot.is_dead() || is_late(k, slot.bound) || is_required(slot)) continue;
-        if (is_free_ && is_exact(slot))
-            first = k, best = slot.bound;
-        else
-            queue.add(k, slot.bound);
+    brought_.clear();
+    const auto found = search_slots(patience);
+    for (int edge : brought_) wait(edge);
+    return found;
+}
+
+/// Let the slots of all edges in that come before what is on top of the queue.
+void Deletions::bring_slots(Queue& queue) {
+    while (const Waiting* next = next_edge()) {
+        if (!queue.empty()) {
+            const Edge& edge = edges_[slots_[queue.top()].edge];
+            if (!(Waiting{queue.least(), edge.x, edge.y, -1} > *next)) return;
+        }
+        const int number = next->edge;
+        waiting_.pop();
+        edges_[number].is_waiting = false;
+        brought_.push_back(number);
+        for (int slot : edges_[number].slots)
+            if (!slots_[slot].is_dead()) queue.push(slot, slots_[slot].bound);
     }
-    queue.leave_out(is_late);
-    if (first >= 0) queue.add(first, best);
-    queue.sort();
-    while (!queue.empty() && queue.least() <= best) {
+}
+
+/// The search ends at the first operator on top of the queue that is exact: no slot that is left, and no
+/// edge that waits, can hold one before it in the order (Ψ, x, y, |H|, H).
+std::pair<Deletions::Outcome, int> Deletions::search_slots(std::int64_t patience) {
+    Queue queue(*this);
+    for (bring_slots(queue); !queue.empty(); bring_slots(queue)) {
         const bool stale = slots_[queue.top()].bound != queue.least();
         const int top = queue.pop();
         if (stale) {
@@ -149,18 +177,18 @@ std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
             const int made = split(top);
             if (made >= 0 && !slots_[made].is_dead()) queue.push(made, slots_[made].bound);
         } else {
-            const Ratio limit = queue.empty() ? best : std::min(best, with_slack(queue.least()));
+            Ratio limit = kEveryCut;
+            if (!queue.empty()) limit = with_slack(queue.least());
+            if (const Waiting* next = next_edge(); next && next->bound < limit) limit = with_slack(next->bound);
             patience -= evaluate(top, limit, 1);
-            if (is_free_ && is_exact(slots_[top])) best = std::min(best, slots_[top].bound);
         }
         if (!slots_[top].is_dead()) queue.push(top, slots_[top].bound);
     }
     return {is_free_ ? Outcome::broken : Outcome::barred, -1};
 }
 
-bool Deletions::is_required(const Slot& slot) const {
+bool Deletions::is_required(const Edge& edge) const {
     if (is_free_) return false;
-    const Edge& edge = edges_[slot.edge];
     return known_.required[edge.y].has(edge.x) || known_.required[edge.x].has(edge.y);
 }
 
@@ -206,7 +234,8 @@ bool Deletions::apply(int number) {
     auto look = pattern_.remove(x, y, slot.h);
     if (!look) return false;
     free_slots(edges_[edge]);
-    edge_between(x, y) = edge_between(y, x) = -1;
+    edges_[edge].is_waiting = false;
+    edge_of_.erase(pair(x, y));
     *look |= pattern_.pdag().adjacent(x) | pattern_.pdag().adjacent(y);
     for (int v : members(*look)) refresh_edges_into(v, x, y);
     steps_.push_back({x, y, slot.bound, slot.h, slot.f});
@@ -227,11 +256,12 @@ void Deletions::refresh_edges_into(int v, int x, int y) {
 /// Repair the slots of a -> b: new ones if NA or parents changed; otherwise only operators with both x
 /// and y in NA \ H are valid no more.
 void Deletions::refresh(int a, int b, int x, int y) {
-    const int number = edge_between(a, b);
+    const int number = edge_of_.at(pair(a, b));
     Edge& edge = edges_[number];
     const auto na = pattern_.na(b, a);
     const auto other_parents = pattern_.pdag().pa[b] - a;
     if (edge.x != a || !equal(na, edge.na) || !equal(other_parents, edge.other_parents)) {
+        note_nodes(number, (na | other_parents) - (edge.na | edge.other_parents));
         edge.x = a, edge.y = b;
         edge.na = na, edge.other_parents = other_parents;
         make_root(number);

@@ -26,7 +26,9 @@
 //
 // Bound 1 is attained in each input by S = high ∩ An({x, y} ∪ low); only because inputs disagree on
 // that S, and H is limited, must families be split: on an element of disagreement. So the best operator
-// is found by best-first search over slots in the order (bound, x, y, |H|, H). With knowledge an operator
+// is found by best-first search over slots in the order (bound, x, y, |H|, H): the edges wait in a queue of
+// their own, in the order (least bound of their slots, x, y), and bring their slots when it is their turn,
+// so that a step looks at few of them. With knowledge an operator
 // that comes out of it is passed over, in this step, where no DAG of the class that it leads to keeps
 // what is known; such an operator may come to keep it later.
 //
@@ -41,6 +43,8 @@
 #pragma once
 
 #include <cstdint>
+#include <queue>
+#include <unordered_map>
 
 #include "consensus/min_cut.hpp"
 #include "consensus/pattern.hpp"
@@ -105,6 +109,16 @@ private:
         int x, y;
         NodeSet na, other_parents;  // NA_yx, and Pa(y) - x
         std::vector<int> slots;
+        bool is_waiting = false;  // in the queue of edges, with `bound`
+        Ratio bound;              // at most that of each of its slots that is not dead
+    };
+    struct Waiting {
+        Ratio bound;
+        int x, y, edge;
+        bool operator>(const Waiting& other) const {
+            const auto order = bound <=> other.bound;
+            return order != 0 ? order > 0 : std::tie(x, y) > std::tie(other.x, other.y);
+        }
     };
 
     // Slots, in deletions_slots.cpp.
@@ -120,6 +134,7 @@ private:
     bool holds_later(int a, int b) const;
     void carry(int source, int target);
     void invalidate(std::span<const std::pair<int, NodeSet>> lost);
+    bool invalidate(Slot& slot, std::span<const std::pair<int, NodeSet>> lost);
     std::int64_t evaluate(int slot, Ratio limit, std::size_t stride);
 
     // Who judges, in deletions_judges.cpp.
@@ -159,16 +174,21 @@ private:
     // The search, in deletions.cpp.
     class Queue;
     void make_edge(int x, int y);
+    void note_nodes(int edge, const NodeSet& nodes);
+    void wait(int edge);
+    const Waiting* next_edge();
     bool is_exact(const Slot& slot) const;
     bool is_to_be_split(const Slot& slot) const;
     std::pair<Outcome, int> find_best(std::int64_t patience);
+    std::pair<Outcome, int> search_slots(std::int64_t patience);
+    void bring_slots(Queue& queue);
     std::int64_t guide(int slot);
-    bool is_required(const Slot& slot) const;
+    bool is_required(const Edge& edge) const;
     bool keeps_knowledge(const Slot& slot) const;
     bool apply(int slot);
     void refresh_edges_into(int v, int x, int y);
     void refresh(int a, int b, int x, int y);
-    int& edge_between(int x, int y) { return edge_of_[std::size_t(x) * n_ + y]; }
+    std::int64_t pair(int x, int y) const { return std::int64_t(std::min(x, y)) * n_ + std::max(x, y); }
 
     int n_;
     std::vector<Input> inputs_;
@@ -190,11 +210,14 @@ private:
     Pattern pattern_;
     std::size_t n_edges_ = 0;
     std::vector<Edge> edges_;
-    std::vector<int> edge_of_;  // [n, n]: the edge of P that joins a pair, or -1
+    std::unordered_map<std::int64_t, int> edge_of_;  // the edge of P that joins a pair
+    std::vector<std::vector<int>> edges_at_;         // of a node: all edges of which it is an end, or in a set
+    std::vector<int> looked_at_;                     // of an edge: the step whose lost arcs it was last looked at for
+    std::priority_queue<Waiting, std::vector<Waiting>, std::greater<Waiting>> waiting_;
+    std::vector<int> brought_;                       // edges whose slots this step has looked at
     std::vector<Slot> slots_;
     std::vector<int> free_;
     std::size_t capacity_ = 0;
-    int n_slots_ = 0;  // those from here on were never in use
     std::int64_t collapsed_at_ = -1;
     std::vector<Step> steps_;
     std::vector<LostArc> lost_arcs_;

@@ -7,7 +7,6 @@ int Deletions::take_slot(int edge) {
     if (free_.empty()) return -1;
     const int slot = free_.back();
     free_.pop_back();
-    n_slots_ = std::max(n_slots_, slot + 1);
     slots_[slot].edge = edge;
     edges_[edge].slots.push_back(slot);
     return slot;
@@ -56,11 +55,13 @@ void Deletions::make_root(int number) {
     slot.cut.resize(inputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); ++i) slot.cut[i] = inputs_[i].joins(edge.x, edge.y) ? -2 : -1;
     is_whole_ ? void(slot.bound = bound_of(slot)) : appoint(slot);
-    if (source < 0) return;
-    carry(source, root);
-    std::erase(edge.slots, root);
-    free_slots(edge);
-    edge.slots.push_back(root);
+    if (source >= 0) {
+        carry(source, root);
+        std::erase(edge.slots, root);
+        free_slots(edge);
+        edge.slots.push_back(root);
+    }
+    wait(number);
 }
 
 /// A new slot of the same edge with the bounds of `slot`, none of them exact.
@@ -152,21 +153,32 @@ void Deletions::carry(int from, int to) {
 /// Bound 3: cached values that the lost arcs of an input touch become bounds. lost: the inputs, and
 /// the descendants, before, of the heads of their arcs.
 void Deletions::invalidate(std::span<const std::pair<int, NodeSet>> lost) {
+    const int step = int(steps_.size());
     NodeSet all(n_);
     for (const auto& [i, below] : lost) all |= below;
-    for (Slot& slot : std::span(slots_).first(n_slots_)) {
-        if (slot.is_dead()) continue;
-        const int x = edges_[slot.edge].x, y = edges_[slot.edge].y;
-        const auto touches = [&](const NodeSet& below) { return below.has(x) || below.has(y) || any(below & slot.high()); };
-        if (!touches(all)) continue;
-        for (const auto& [i, below] : lost) {
-            const int value = slot.cut[i];
-            if (value == 0 || value == -1) continue;
-            const int joined = inputs_[i].joins(x, y);
-            if ((value == 1 && joined) || !touches(below)) continue;
-            change(slot, i, -1 - joined);
+    for (int v : members(all))
+        for (int number : edges_at_[v]) {
+            if (looked_at_[number] == step) continue;
+            looked_at_[number] = step;
+            bool is_less = false;
+            for (int slot : edges_[number].slots) is_less = invalidate(slots_[slot], lost) || is_less;
+            if (is_less) wait(number);
         }
+}
+
+/// The same for one slot; whether its bound is another now.
+bool Deletions::invalidate(Slot& slot, std::span<const std::pair<int, NodeSet>> lost) {
+    if (slot.is_dead()) return false;
+    const int x = edges_[slot.edge].x, y = edges_[slot.edge].y;
+    const Ratio before = slot.bound;
+    for (const auto& [i, below] : lost) {
+        const int value = slot.cut[i];
+        if (value == 0 || value == -1) continue;
+        const int joined = inputs_[i].joins(x, y);
+        if ((value == 1 && joined) || !(below.has(x) || below.has(y) || any(below & slot.high()))) continue;
+        change(slot, i, -1 - joined);
     }
+    return slot.bound != before;
 }
 
 /// Replace bounds by minimum cuts, input by input, until the bound exceeds `limit`; cuts made. Only
