@@ -16,13 +16,6 @@ NodeSets copy_of(const Word* words, std::size_t rows, std::size_t width, int n) 
     return sets;
 }
 
-Dag acyclic(NodeSets parents) {
-    auto children = parents.transposed();
-    Dag dag{std::move(parents), std::move(children)};
-    require(topological_order(dag).size() == std::size_t(dag.n()), "the edges must not form a cycle");
-    return dag;
-}
-
 }  // namespace
 
 void refuse(std::initializer_list<Part> message) {
@@ -39,6 +32,13 @@ nb::ndarray<nb::numpy, Word> to_numpy(const NodeSets& sets) {
     const auto bits = sets.bits();
     return to_numpy(std::vector<Word>(bits.begin(), bits.end()),
                     {std::size_t(sets.size()), std::size_t(sets.words())});
+}
+
+Dag acyclic(NodeSets parents) {
+    auto children = parents.transposed();
+    Dag dag{std::move(parents), std::move(children)};
+    require(topological_order(dag).size() == std::size_t(dag.n()), "the edges must not form a cycle");
+    return dag;
 }
 
 Dag dag_of(const Bits& parents) { return acyclic(square_sets_of(parents)); }

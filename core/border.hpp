@@ -90,6 +90,8 @@ nb::ndarray<nb::numpy, Word> to_numpy(const NodeSets& sets);
 
 /// A DAG from its parents as bits [n, W], checked to be acyclic.
 Dag dag_of(const Bits& parents);
+/// A DAG from its parents, checked to be acyclic.
+Dag acyclic(NodeSets parents);
 /// Several DAGs over the same nodes from their parents, uint64 [r, n, W].
 std::vector<Dag> dags_of(const ManyBits& parents);
 /// The nodes that each of several DAGs is about, from rows [r, W]; all of them where nothing is given.

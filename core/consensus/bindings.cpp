@@ -29,21 +29,58 @@ void require_ascending(const Numbers& cuts, std::size_t most) {
     }
 }
 
+using Pairs = Array<std::int32_t, 2>;
+
+constexpr std::int64_t kMostNodes = 1 << 16;  // of which nothing but their number is given
+
+/// Pairs a < b, ascending, with `kinds` numbers of each.
+void require_pairs(const Pairs& pairs, const Matrix& numbers, std::size_t kinds, std::int64_t n) {
+    require(pairs.shape(1) == 2, "a pair has two nodes");
+    require(numbers.shape(0) == kinds && numbers.shape(1) == pairs.shape(0), kinds, " numbers of each pair");
+    std::int64_t before = -1;
+    for (std::size_t k = 0; k < pairs.shape(0); ++k) {
+        const std::int64_t a = pairs(k, 0), b = pairs(k, 1);
+        require(0 <= a && a < b && b < n && a * n + b > before, "pairs are of two nodes, the smaller first, and ascend");
+        before = a * n + b;
+    }
+}
+
 /// Votes, and how many are possible on each pair: sums over pairs of nodes are exact.
-void require_votes(std::span<const std::int64_t> votes, const Matrix& seen, std::size_t n) {
-    require(seen.shape(0) == n && seen.shape(1) == n, "the weights of those who see a pair are [n, n]");
-    require_summable(votes, n * n, "votes");
-    require_summable({seen.data(), seen.size()}, n * n, "the weights of those who see a pair");
+VotesOnPairs votes_on(const Pairs& pairs, const Matrix& votes, std::size_t kinds, std::int64_t total,
+                      const std::optional<Matrix>& seen, std::int64_t nodes) {
+    require(0 <= nodes && nodes <= kMostNodes, "a graph has at most ", kMostNodes, " nodes");
+    const std::size_t n = nodes;
+    require_pairs(pairs, votes, kinds, nodes);
+    require_summable({votes.data(), votes.size()}, n * n, "votes");
+    require_summable({&total, 1}, n * n, "the weight of all");
+    if (!seen) return {int(n), {pairs.data(), pairs.size()}, {votes.data(), votes.size()}, total, {}};
+    require(seen->shape(0) == n && seen->shape(1) == n, "the weights of those who see a pair are [n, n]");
+    require_summable({seen->data(), seen->size()}, n * n, "the weights of those who see a pair");
+    return {int(n), {pairs.data(), pairs.size()}, {votes.data(), votes.size()}, total, {seen->data(), seen->size()}};
+}
+
+/// A DAG over n nodes from its arcs (parent, child).
+Dag dag_of_arcs(const Pairs& arcs, std::int64_t n) {
+    require(arcs.shape(1) == 2, "an arc has two nodes");
+    NodeSets parents{static_cast<int>(n), static_cast<int>(n)};
+    for (std::size_t k = 0; k < arcs.shape(0); ++k) {
+        require(0 <= arcs(k, 0) && arcs(k, 0) < n && 0 <= arcs(k, 1) && arcs(k, 1) < n, "nodes are numbers below ", n);
+        parents[arcs(k, 1)].insert(arcs(k, 0));
+    }
+    return acyclic(std::move(parents));
 }
 
 void require_nodes(std::initializer_list<std::int64_t> nodes, std::int64_t n) {
     for (auto v : nodes) require(0 <= v && v < n, "nodes are numbers below ", n);
 }
 
-nb::ndarray<nb::numpy, Word> states_to_numpy(const std::vector<NodeSets>& states, std::size_t n) {
-    std::vector<Word> bits;
-    for (const auto& parents : states) bits.insert(bits.end(), parents.bits().begin(), parents.bits().end());
-    return to_numpy(std::move(bits), {states.size(), n, std::size_t(words_for(int(n)))});
+std::vector<nb::ndarray<nb::numpy, std::int32_t>> states_to_numpy(std::vector<std::vector<std::int32_t>> states) {
+    std::vector<nb::ndarray<nb::numpy, std::int32_t>> arrays;
+    for (auto& arcs : states) {
+        const std::size_t m = arcs.size() / 2;
+        arrays.push_back(to_numpy(std::move(arcs), {m, std::size_t{2}}));
+    }
+    return arrays;
 }
 
 std::unique_ptr<Deletions> make_deletions(const ManyBits& inputs, const Numbers& weights, const Bits& fusion, int k_max,
@@ -109,19 +146,16 @@ void bind_deletions(nb::module_& m) {
             "steps",
             [](const Deletions& d) {
                 std::vector<nb::tuple> steps;
-                for (const Step& step : d.steps()) {
-                    std::vector<int> h;
-                    list(step.h, h);
-                    steps.push_back(nb::make_tuple(step.x, step.y, h, std::pair(step.psi.sum, step.psi.weight)));
-                }
+                for (const Step& step : d.steps())
+                    steps.push_back(nb::make_tuple(step.x, step.y, step.h, std::pair(step.psi.sum, step.psi.weight)));
                 return steps;
             },
             "(x, y, members of H, Ψ as sum and weight of the judges) of every deletion.")
         .def(
             "given",
             [](const Deletions& d) {
-                std::vector<std::vector<int>> given(d.steps().size());
-                for (std::size_t k = 0; k < given.size(); ++k) list(d.steps()[k].s, given[k]);
+                std::vector<std::vector<int>> given;
+                for (const Step& step : d.steps()) given.push_back(step.s);
                 return given;
             },
             "The members of S of every deletion.")
@@ -146,26 +180,20 @@ void bind_deletions(nb::module_& m) {
 void bind_states(nb::module_& m) {
     m.def(
         "search_states",
-        [](const Bits& fusion, const Array<std::int32_t, 2>& xy, const Bits& h, const Numbers& cuts,
+        [](const Bits& fusion, const Pairs& xy, const std::vector<std::vector<int>>& h, const Numbers& cuts,
            const std::optional<Bits>& forbidden, const std::optional<Bits>& required) {
             const std::size_t n = fusion.shape(0), count = xy.shape(0);
-            require(xy.shape(1) == 2 && h.shape(0) == count, "x, y and H for each deletion");
+            require(xy.shape(1) == 2 && h.size() == count, "x, y and H for each deletion");
             require_ascending(cuts, count);
-            const NodeSets sets = sets_of(h, static_cast<int>(n));
             std::vector<Step> steps;
             for (std::size_t k = 0; k < count; ++k) {
-                const int x = xy.data()[2 * k], y = xy.data()[2 * k + 1];
-                require_nodes({x, y}, n);
-                steps.push_back({x, y, Ratio{}, sets[static_cast<int>(k)], NodeSet(0)});
+                require_nodes({xy(k, 0), xy(k, 1)}, n);
+                for (int v : h[k]) require_nodes({v}, n);
+                steps.push_back({xy(k, 0), xy(k, 1), Ratio{}, h[k], {}});
             }
             auto dag = dag_of(fusion);
             const Knowledge known = knowledge_of(dag.n(), forbidden, required);
-            std::vector<NodeSets> states;
-            {
-                nb::gil_scoped_release released;
-                states = search_states(std::move(dag), steps, span_of(cuts), known);
-            }
-            return states_to_numpy(states, n);
+            return states_to_numpy(unlocked([&] { return search_states(std::move(dag), steps, span_of(cuts), known); }));
         },
         "fusion"_a.noconvert(), "xy"_a.noconvert(), "h"_a.noconvert(), "cuts"_a.noconvert(),
         "forbidden"_a.noconvert() = nb::none(), "required"_a.noconvert() = nb::none());
@@ -191,66 +219,59 @@ void bind_states(nb::module_& m) {
                 require_nodes({arc[2], arc[3]}, n);
                 lost.push_back({arc[0], arc[1], arc[2], arc[3]});
             }
-            std::vector<NodeSets> states;
-            {
-                nb::gil_scoped_release released;
-                states = refusion_states(std::move(dags), span_of(weights), about, lost, span_of(cuts), span_of(members),
-                                         quorum, start);
-            }
-            return states_to_numpy(states, n);
+            return states_to_numpy(unlocked([&] {
+                return refusion_states(std::move(dags), span_of(weights), about, lost, span_of(cuts), span_of(members),
+                                       quorum, start);
+            }));
         },
         "inputs"_a.noconvert(), "weights"_a.noconvert(), "arcs"_a.noconvert(), "cuts"_a.noconvert(),
         "members"_a.noconvert(), "quorum"_a, "precedence"_a = nb::none(), "observed"_a.noconvert() = nb::none());
     m.def(
         "reverse_covered",
-        [](const Bits& parents, const Matrix& margins) {
+        [](const Bits& parents, const Pairs& pairs, const Matrix& margins) {
             NodeSets pa = dag_of(parents).pa;
-            require(margins.shape(0) == parents.shape(0) && margins.shape(1) == parents.shape(0), "margins are [n, n]");
+            require_pairs(pairs, margins, 1, pa.size());
             require_summable({margins.data(), margins.size()}, 1, "margins");
-            for (std::size_t i = 0; i < parents.shape(0); ++i)
-                for (std::size_t j = 0; j < i; ++j)
-                    require(margins(i, j) == -margins(j, i), "the margin of y -> x is the opposite of that of x -> y");
-            reverse_covered(pa, {margins.data(), margins.size()});
+            reverse_covered(pa, {pa.size(), {pairs.data(), pairs.size()}, {margins.data(), margins.size()}, 0, {}});
             return to_numpy(pa);
         },
-        "parents"_a.noconvert(), "margins"_a.noconvert());
+        "parents"_a.noconvert(), "pairs"_a.noconvert(), "margins"_a.noconvert(),
+        "margins [1, m]: of pairs a < b the weight of a -> b less that of b -> a.");
 }
 
 void bind_votes(nb::module_& m) {
     m.def(
-        "moral_votes",
+        "pair_votes",
         [](const ManyBits& inputs, const Numbers& weights) {
-            return to_numpy(moral_votes(inputs_of(inputs, weights), span_of(weights)), {inputs.shape(1), inputs.shape(1)});
+            auto [pairs, numbers] = pair_votes(inputs_of(inputs, weights), span_of(weights));
+            const std::size_t size = pairs.size() / 2;
+            return std::pair(to_numpy(std::move(pairs), {size, std::size_t{2}}),
+                             to_numpy(std::move(numbers), {std::size_t(PairVotes::kinds), size}));
         },
-        "inputs"_a.noconvert(), "weights"_a.noconvert());
-    m.def(
-        "class_votes",
-        [](const ManyBits& inputs, const Numbers& weights) {
-            const std::size_t n = inputs.shape(1);
-            return to_numpy(class_votes(inputs_of(inputs, weights), span_of(weights)), {std::size_t{2}, n, n});
-        },
-        "inputs"_a.noconvert(), "weights"_a.noconvert());
+        "inputs"_a.noconvert(), "weights"_a.noconvert(),
+        "Pairs a < b [m, 2], and the votes on each: moral; a -> b, b -> a, a - b in CPDAGs; arcs a -> b, b -> a.");
     m.def(
         "smhd_sums",
-        [](const ManyBits& states, const Matrix& votes, const Matrix& seen) {
-            require(votes.shape(0) == states.shape(1) && votes.shape(1) == states.shape(1), "votes are [n, n]");
-            require_votes({votes.data(), votes.size()}, seen, states.shape(1));
+        [](const std::vector<Pairs>& states, std::int64_t n, const Pairs& pairs, const Matrix& votes, std::int64_t total,
+           const std::optional<Matrix>& seen) {
+            const auto on = votes_on(pairs, votes, 1, total, seen, n);
             std::vector<std::int64_t> sums;
-            for (const Dag& dag : dags_of(states)) sums.push_back(smhd_sum(dag, {votes.data(), votes.size()}, {seen.data(), seen.size()}));
+            for (const auto& arcs : states) sums.push_back(smhd_sum(dag_of_arcs(arcs, n), on));
             return to_numpy(std::move(sums));
         },
-        "states"_a.noconvert(), "votes"_a.noconvert(), "seen"_a.noconvert());
+        "states"_a.noconvert(), "n"_a, "pairs"_a.noconvert(), "votes"_a.noconvert(), "total"_a,
+        "seen"_a.noconvert() = nb::none(), "states: the arcs [m, 2] of each. votes [1, m]: moral.");
     m.def(
         "shd_sums",
-        [](const ManyBits& states, const Array<std::int64_t, 3>& votes, const Matrix& seen) {
-            const std::size_t n = states.shape(1);
-            require(votes.shape(0) == 2 && votes.shape(1) == n && votes.shape(2) == n, "votes are [2, n, n]");
-            require_votes({votes.data(), votes.size()}, seen, n);
+        [](const std::vector<Pairs>& states, std::int64_t n, const Pairs& pairs, const Matrix& votes, std::int64_t total,
+           const std::optional<Matrix>& seen) {
+            const auto on = votes_on(pairs, votes, 3, total, seen, n);
             std::vector<std::int64_t> sums;
-            for (const Dag& dag : dags_of(states)) sums.push_back(shd_sum(dag, {votes.data(), votes.size()}, {seen.data(), seen.size()}));
+            for (const auto& arcs : states) sums.push_back(shd_sum(dag_of_arcs(arcs, n), on));
             return to_numpy(std::move(sums));
         },
-        "states"_a.noconvert(), "votes"_a.noconvert(), "seen"_a.noconvert());
+        "states"_a.noconvert(), "n"_a, "pairs"_a.noconvert(), "votes"_a.noconvert(), "total"_a,
+        "seen"_a.noconvert() = nb::none(), "states: the arcs [m, 2] of each. votes [3, m]: a -> b, b -> a, a - b in CPDAGs.");
 }
 
 }  // namespace

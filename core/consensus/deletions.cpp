@@ -238,7 +238,8 @@ bool Deletions::apply(int number) {
     edge_of_.erase(pair(x, y));
     *look |= pattern_.pdag().adjacent(x) | pattern_.pdag().adjacent(y);
     for (int v : members(*look)) refresh_edges_into(v, x, y);
-    steps_.push_back({x, y, slot.bound, slot.h, slot.f});
+    steps_.push_back({x, y, slot.bound, {}, {}});
+    list(slot.h, steps_.back().h), list(slot.f, steps_.back().s);
     return true;
 }
 

@@ -58,7 +58,7 @@ enum class Pooling { mean, clip, median };
 struct Step {
     int x, y;
     Ratio psi;  // over the weight of the judges
-    NodeSet h, s;
+    std::vector<int> h, s;
 };
 struct LostArc {
     std::int32_t step, input, tail, head;

@@ -11,81 +11,112 @@
 
 namespace fedbn {
 
-Votes moral_votes(std::span<const Dag> inputs, std::span<const std::int64_t> weights) {
+PairVotes pair_votes(std::span<const Dag> inputs, std::span<const std::int64_t> weights) {
+    struct Said {
+        std::int32_t b, of;
+        std::int64_t weight;
+    };
     const int n = inputs[0].n();
-    Votes votes(std::size_t(n) * n);
+    std::vector<std::vector<Said>> rows(n);  // of every a, about pairs with a later b
     NodeSet row(n);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        for (int v = 0; v < n; ++v) {
-            moral_row(inputs[i], v, row.ref());
-            for (int u : members(row)) votes[std::size_t(v) * n + u] += weights[i];
-        }
-    return votes;
-}
-
-Votes class_votes(std::span<const Dag> inputs, std::span<const std::int64_t> weights) {
-    const std::size_t n = inputs[0].n();
-    Votes votes(2 * n * n);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Pdag g = cpdag_of(inputs[i]);
-        for (std::size_t a = 0; a < n; ++a) {
-            for (int b : members(g.ch[a])) votes[a * n + b] += weights[i];
-            for (int b : members(g.ne[a])) votes[(n + a) * n + b] += weights[i];
+        for (int a = 0; a < n; ++a) {
+            const auto say = [&](const Set auto& around, PairVotes::Of of) {
+                for (int b : members(around - AllBelow{a + 1})) rows[a].push_back({b, of, weights[i]});
+            };
+            moral_row(inputs[i], a, row.ref());
+            say(row, PairVotes::moral);
+            say(g.ch[a], PairVotes::compelled), say(g.pa[a], PairVotes::compelled_back), say(g.ne[a], PairVotes::open);
+            say(inputs[i].ch[a], PairVotes::arc), say(inputs[i].pa[a], PairVotes::arc_back);
         }
     }
-    return votes;
+    PairVotes found;
+    for (int a = 0; a < n; ++a) {
+        std::ranges::stable_sort(rows[a], {}, &Said::b);
+        for (std::size_t k = 0; k < rows[a].size(); ++k)
+            if (!k || rows[a][k].b != rows[a][k - 1].b) found.pairs.insert(found.pairs.end(), {a, rows[a][k].b});
+    }
+    const std::size_t m = found.pairs.size() / 2;
+    found.numbers.resize(PairVotes::kinds * m);
+    std::size_t place = 0;
+    for (int a = 0; a < n; ++a)
+        for (const Said& said : rows[a]) {
+            while (found.pairs[2 * place] != a || found.pairs[2 * place + 1] != said.b) ++place;
+            found.numbers[said.of * m + place] += said.weight;
+        }
+    return found;
 }
 
-std::int64_t smhd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::span<const std::int64_t> seen) {
-    const int n = dag.n();
-    std::int64_t sum = 0;
-    NodeSet row(n);
-    for (int v = 0; v < n; ++v) {
-        moral_row(dag, v, row.ref());
-        for (int u = 0; u < v; ++u) {
-            const std::size_t pair = std::size_t(v) * n + u;
-            sum += row.has(u) ? seen[pair] - votes[pair] : votes[pair];
-        }
+VotesOnPairs::VotesOnPairs(int n, std::span<const std::int32_t> pairs, std::span<const std::int64_t> votes,
+                           std::int64_t total, std::span<const std::int64_t> seen)
+    : pairs_(pairs), votes_(votes), seen_(seen), size_(std::int64_t(pairs.size() / 2)), total_(total), starts_(n + 1) {
+    for (std::int64_t k = 0; k < size_; ++k) ++starts_[pairs[2 * k] + 1];
+    for (int a = 0; a < n; ++a) starts_[a + 1] += starts_[a];
+    for (std::int64_t vote : votes) sum_ += vote;
+}
+
+std::int64_t VotesOnPairs::place(int a, int b) const {
+    std::int64_t low = starts_[a], high = starts_[a + 1];
+    while (low < high) {
+        const std::int64_t middle = (low + high) / 2;
+        (pairs_[2 * middle + 1] < b ? low : high) = pairs_[2 * middle + 1] < b ? middle + 1 : middle;
+    }
+    return low < starts_[a + 1] && pairs_[2 * low + 1] == b ? low : -1;
+}
+
+std::int64_t smhd_sum(const Dag& dag, const VotesOnPairs& votes) {
+    std::int64_t sum = votes.sum();
+    NodeSet row(dag.n());
+    for (int a = 0; a < dag.n(); ++a) {
+        moral_row(dag, a, row.ref());
+        for (int b : members(row - AllBelow{a + 1})) sum += votes.seen(a, b) - 2 * votes.vote(0, votes.place(a, b));
     }
     return sum;
 }
 
-std::int64_t shd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::span<const std::int64_t> seen) {
-    const std::size_t n = dag.n();
-    const auto directed = [&](std::size_t a, std::size_t b) { return votes[a * n + b]; };
-    const auto open = [&](std::size_t a, std::size_t b) { return votes[(n + a) * n + b]; };
+std::int64_t shd_sum(const Dag& dag, const VotesOnPairs& votes) {
     const Pdag g = cpdag_of(dag);
-    std::int64_t sum = 0;
-    for (std::size_t a = 0; a < n; ++a)
-        for (std::size_t b = 0; b < a; ++b) {
-            if (g.ch[a].has(b))
-                sum += seen[a * n + b] - directed(a, b);
-            else if (g.pa[a].has(b))
-                sum += seen[a * n + b] - directed(b, a);
-            else if (g.ne[a].has(b))
-                sum += seen[a * n + b] - open(a, b);
-            else
-                sum += directed(a, b) + directed(b, a) + open(a, b);
+    std::int64_t sum = votes.sum();
+    for (int a = 0; a < dag.n(); ++a)
+        for (int b : members(g.adjacent(a) - AllBelow{a + 1})) {
+            const auto place = votes.place(a, b);
+            const int way = g.ch[a].has(b) ? 0 : g.pa[a].has(b) ? 1 : 2;
+            sum += votes.seen(a, b) - votes.vote(way, place);
+            for (int kind = 0; kind < 3; ++kind) sum -= votes.vote(kind, place);
         }
     return sum;
 }
 
-std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts,
-                                    const Knowledge& known) {
+std::vector<std::int32_t> arcs_of(const NodeSets& parents) {
+    std::vector<std::vector<std::int32_t>> children(parents.size());
+    for (int y = 0; y < parents.size(); ++y)
+        for (int x : members(parents[y])) children[x].push_back(y);
+    std::vector<std::int32_t> arcs;
+    for (int x = 0; x < parents.size(); ++x)
+        for (auto y : children[x]) arcs.insert(arcs.end(), {x, y});
+    return arcs;
+}
+
+std::vector<std::vector<std::int32_t>> search_states(Dag fusion, std::span<const Step> steps,
+                                                     std::span<const std::int64_t> cuts, const Knowledge& known) {
     Pattern pattern(std::move(fusion));
-    std::vector<NodeSets> states;
+    std::vector<std::vector<std::int32_t>> states;
+    NodeSet left_out(pattern.n());
     std::int64_t done = 0;
     for (auto cut : cuts) {
         for (; done < cut; ++done) {
             notice_interrupt();
             const auto& [x, y, psi, h, s] = steps[done];
+            left_out.clear();
+            for (int v : h) left_out.insert(v);
             const Pdag& p = pattern.pdag();
-            require((p.pa[x].has(y) || p.ch[x].has(y) || p.ne[x].has(y)) && pattern.remove(x, y, h).has_value(),
+            require((p.pa[x].has(y) || p.ch[x].has(y) || p.ne[x].has(y)) && pattern.remove(x, y, left_out).has_value(),
                     "every deletion must be valid after those before it");
         }
         const auto dag = constrained_extension(pattern.pdag(), known);
         require(dag.has_value(), "every deletion must keep the knowledge");
-        states.push_back(dag->pa);
+        states.push_back(arcs_of(dag->pa));
     }
     return states;
 }
@@ -94,17 +125,17 @@ namespace {
 
 /// An input as it is pruned, and what its last fusion found that holds until it loses an arc.
 struct Pruned {
-    Dag dag;
+    std::shared_ptr<Dag> dag;
     std::shared_ptr<SinkRemovals> removals;
     std::optional<MinimalImap> imap;
 
     void lose(int tail, int head) {
-        dag.pa[head].erase(tail), dag.ch[tail].erase(head);
         removals.reset(), imap.reset();
+        dag->pa[head].erase(tail), dag->ch[tail].erase(head);
     }
     void prepare() {
         if (!removals) removals = std::make_shared<SinkRemovals>(dag);
-        if (!imap) imap.emplace(dag);
+        if (!imap) imap.emplace(*dag);
     }
 };
 
@@ -132,7 +163,7 @@ Classes equal_graphs(std::span<const Pruned> inputs, const NodeSets& observed) {
     std::unordered_map<Key, std::size_t, decltype(hash), decltype(same)> known(inputs.size(), hash, same);
     Classes found;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const auto [place, is_new] = known.try_emplace({&inputs[i].dag.pa, int(i)}, found.first.size());
+        const auto [place, is_new] = known.try_emplace({&inputs[i].dag->pa, int(i)}, found.first.size());
         if (is_new) found.first.push_back(i);
         found.of.push_back(place->second);
     }
@@ -148,16 +179,17 @@ std::vector<std::int64_t> sums_of(const Classes& classes, std::span<const std::i
 }  // namespace
 
 // Inputs that have become equal are fused as one.
-std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std::int64_t> weights,
-                                      const NodeSets& observed, std::span<const LostArc> arcs, std::span<const std::int64_t> cuts,
-                                      std::span<const std::int64_t> members, std::int64_t quorum,
-                                      const Precedence& start) {
+std::vector<std::vector<std::int32_t>> refusion_states(std::vector<Dag> dags, std::span<const std::int64_t> weights,
+                                                       const NodeSets& observed, std::span<const LostArc> arcs,
+                                                       std::span<const std::int64_t> cuts,
+                                                       std::span<const std::int64_t> members, std::int64_t quorum,
+                                                       const Precedence& start) {
     const int n = dags[0].n();
-    std::vector<NodeSets> states;
+    std::vector<std::vector<std::int32_t>> states;
     bool is_whole = true;
     for (int i = 0; i < observed.size(); ++i) is_whole = is_whole && equal(observed[i], AllBelow{n});
     std::vector<Pruned> inputs;
-    for (Dag& dag : dags) inputs.push_back({std::move(dag), nullptr, std::nullopt});
+    for (Dag& dag : dags) inputs.push_back({std::make_shared<Dag>(std::move(dag)), nullptr, std::nullopt});
     auto arc = arcs.begin();
     for (auto cut : cuts) {
         for (; arc != arcs.end() && arc->step < cut; ++arc) inputs[arc->input].lose(arc->tail, arc->head);
@@ -176,23 +208,26 @@ std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std
             OrderHeuristic heuristic(removals, units, {}, precedence.after(), observed_by);
             heuristic.extend(n);
             std::vector<const NodeSets*> maps;
-            for (auto i : classes.first) maps.push_back(&inputs[i].imap->under(inputs[i].dag, heuristic.order()));
+            for (auto i : classes.first) maps.push_back(&inputs[i].imap->under(*inputs[i].dag, heuristic.order()));
             fused = arcs_of_quorum(maps, counts, quorum, is_whole ? nullptr : &observed_by);
         } while (precedence.settle(fused));
-        states.push_back(precedence.kept(fused));
+        states.push_back(arcs_of(precedence.kept(fused)));
     }
     return states;
 }
 
-void reverse_covered(NodeSets& pa, std::span<const std::int64_t> margins) {
+void reverse_covered(NodeSets& pa, const VotesOnPairs& margins) {
     const int n = pa.size();
+    const auto margin_of = [&](int x, int y) {
+        return x < y ? margins.vote(0, margins.place(x, y)) : -margins.vote(0, margins.place(y, x));
+    };
     while (true) {
         notice_interrupt();
         std::int64_t least = 0;
         int best_x = -1, best_y = -1;
         for (int y = 0; y < n; ++y)
             for (int x : members(pa[y])) {
-                const auto margin = margins[std::size_t(x) * n + y];
+                const auto margin = margin_of(x, y);
                 if (margin >= 0 || std::tuple(margin, x, y) > std::tuple(least, best_x, best_y)) continue;
                 if (equal(pa[y] - x, pa[x])) least = margin, best_x = x, best_y = y;
             }

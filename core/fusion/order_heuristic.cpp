@@ -10,6 +10,7 @@ OrderHeuristic::OrderHeuristic(std::vector<std::shared_ptr<SinkRemovals>> inputs
       weights_(std::move(weights)),
       draws_(std::move(draws)),
       after_(std::move(after)),
+      preceding_(after_.size()),
       costs_(inputs_[0]->costs().size(), Ratio{0, 0}),
       left_(AllBelow{int(costs_.size())}),
       empty_(int(costs_.size())),
@@ -19,6 +20,8 @@ OrderHeuristic::OrderHeuristic(std::vector<std::shared_ptr<SinkRemovals>> inputs
             costs_[v].sum += weights_[i] * inputs_[i]->costs()[v];
             costs_[v].weight += weights_[i];
         }
+    for (int v = 0; v < after_.size(); ++v)
+        if (any(after_[v])) preceding_.insert(v);
     for (Ratio& cost : costs_)
         if (cost.weight == 0) cost.weight = 1;  // nobody observes it, and nothing depends on its place
 }
@@ -28,7 +31,7 @@ OrderHeuristic::OrderHeuristic(std::vector<std::shared_ptr<SinkRemovals>> inputs
 int OrderHeuristic::cheapest(int place) const {
     std::vector<int> ties;
     for (int v : members(left_)) {
-        if (any(after_[v] & left_)) continue;
+        if (preceding_.has(v) && any(after_[v] & left_)) continue;
         if (!ties.empty() && costs_[v] < costs_[ties[0]]) ties.clear();
         if (ties.empty() || costs_[v] == costs_[ties[0]]) ties.push_back(v);
     }

@@ -28,6 +28,7 @@ private:
     std::vector<std::int64_t> weights_;
     std::vector<double> draws_;
     NodeSets after_;
+    NodeSet preceding_;  // nodes that something must come after
     std::vector<Ratio> costs_;  // of making a node a sink
     NodeSet left_;
     int empty_;

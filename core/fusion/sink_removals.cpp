@@ -55,8 +55,8 @@ NodeSet remove_as_sink(Dag& dag, int v) {
     return changed;
 }
 
-SinkRemovals::SinkRemovals(Dag dag) : whole_(std::move(dag)), left_(whole_), costs_(whole_.n()) {
-    for (int v = 0; v < whole_.n(); ++v) costs_[v] = sink_cost(whole_, v);
+SinkRemovals::SinkRemovals(std::shared_ptr<const Dag> dag) : whole_(std::move(dag)), left_(*whole_), costs_(left_.n()) {
+    for (int v = 0; v < left_.n(); ++v) costs_[v] = sink_cost(left_, v);
     costs_left_ = costs_;
 }
 
@@ -64,7 +64,7 @@ void SinkRemovals::forget_from(std::size_t earlier) {
     removed_.resize(earlier);
     ends_.resize(earlier);
     changes_.resize(earlier ? ends_.back() : 0);
-    left_ = whole_;
+    left_ = *whole_;
     for (int v : removed_) remove_as_sink(left_, v);
     costs_left_ = costs_;
     for (const auto& [node, difference] : changes_) costs_left_[node] += difference;

@@ -1,6 +1,7 @@
 // Taking one DAG apart, node by node, each made a sink first, as the order heuristic does.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,7 +24,8 @@ public:
         int node, difference;
     };
 
-    explicit SinkRemovals(Dag dag);
+    /// The DAG stays as it is while this is in use.
+    explicit SinkRemovals(std::shared_ptr<const Dag> dag);
 
     /// The sink cost of each node before any removal.
     const std::vector<int>& costs() const { return costs_; }
@@ -34,7 +36,8 @@ public:
 private:
     void forget_from(std::size_t earlier);
 
-    Dag whole_, left_;
+    std::shared_ptr<const Dag> whole_;
+    Dag left_;
     std::vector<int> costs_, costs_left_;
     std::vector<int> removed_;
     std::vector<Change> changes_;

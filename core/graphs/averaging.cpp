@@ -29,33 +29,30 @@ private:
 
 }  // namespace
 
-NodeSets averaged_arcs(std::span<const std::int64_t> votes, std::span<const std::int64_t> above,
-                       std::span<const std::int64_t> seen, const Knowledge& known) {
+NodeSets averaged_arcs(std::span<const PairStrength> all, const Knowledge& known) {
     const int n = known.forbidden.size();
-    const auto votes_for = [&](int x, int y) { return votes[std::size_t(x) * n + y]; };
     GrowingDag dag(n);
     for (int y = 0; y < n; ++y)
         for (int x : members(known.required[y])) dag.add(x, y);
     struct Pair {
         Ratio strength;
-        int a, b;
+        const PairStrength* of;
     };
     std::vector<Pair> pairs;
-    for (int a = 0; a < n; ++a)
-        for (int b = a + 1; b < n; ++b) {
-            const std::size_t pair = std::size_t(a) * n + b;
-            const auto joined = votes_for(a, b) + votes_for(b, a);
-            if (joined > 0 && (joined > above[pair] || joined == seen[pair])) pairs.push_back({{joined, seen[pair]}, a, b});
-        }
+    for (const PairStrength& pair : all) {
+        const auto joined = pair.votes + pair.votes_back;
+        if (joined > 0 && (joined > pair.above || joined == pair.seen)) pairs.push_back({{joined, pair.seen}, &pair});
+    }
     std::ranges::stable_sort(pairs, std::greater{}, &Pair::strength);
-    const auto may_be = [&](int x, int y) {
-        const bool liked = votes_for(x, y) >= votes_for(y, x) || known.forbidden[x].has(y);
+    const auto may_be = [&](int x, int y, std::int64_t votes, std::int64_t votes_back) {
+        const bool liked = votes >= votes_back || known.forbidden[x].has(y);
         return liked && !known.forbidden[y].has(x) && !dag.closes_cycle(x, y);
     };
-    for (const auto& [strength, a, b] : pairs) {
-        if (may_be(a, b))
+    for (const auto& [strength, pair] : pairs) {
+        const auto [a, b, votes, votes_back, above, seen] = *pair;
+        if (may_be(a, b, votes, votes_back))
             dag.add(a, b);
-        else if (may_be(b, a))
+        else if (may_be(b, a, votes_back, votes))
             dag.add(b, a);
     }
     return dag.parents();

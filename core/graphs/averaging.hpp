@@ -12,9 +12,12 @@ namespace fedbn {
 /// are tried where they are equal, the one from the smaller index first), or the one that is allowed;
 /// it is left out where that closes a cycle.
 ///
-/// votes [n, n]: the weight of those that have a -> b. above, seen [n, n]: of every pair.
-NodeSets averaged_arcs(std::span<const std::int64_t> votes, std::span<const std::int64_t> above,
-                       std::span<const std::int64_t> seen,
-                       const Knowledge& known);
+/// pairs: a < b, ascending.
+struct PairStrength {
+    int a, b;
+    std::int64_t votes, votes_back;  // the weight of those that have a -> b, and b -> a
+    std::int64_t above, seen;
+};
+NodeSets averaged_arcs(std::span<const PairStrength> pairs, const Knowledge& known);
 
 }  // namespace fedbn

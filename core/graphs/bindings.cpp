@@ -85,20 +85,25 @@ void graphs(nb::module_& m) {
         "The parents in a member of a class that keeps the knowledge, or None.");
     m.def(
         "averaged_arcs",
-        [](const Array<std::int64_t, 2>& votes, const Array<std::int64_t, 2>& above,
-           const Array<std::int64_t, 2>& seen, const Bits& forbidden, const Bits& required) {
-            const int n = int(votes.shape(0));
-            for (const auto* matrix : {&votes, &above, &seen})
-                require(int(matrix->shape(0)) == n && int(matrix->shape(1)) == n, "votes must be [n, n]");
-            const Knowledge known = knowledge_of(n, forbidden, required);
-            const std::span all(votes.data(), votes.size()), most(seen.data(), seen.size());
-            require_summable(all, 2, "votes");
-            for (std::int64_t weight : most) require_at_least(0, weight, "the weight of those who see a pair");
-            return to_numpy(averaged_arcs(all, {above.data(), above.size()}, most, known));
+        [](const Array<std::int64_t, 2>& pairs, const Bits& forbidden, const Bits& required) {
+            const std::int64_t n = std::int64_t(forbidden.shape(0));
+            const Knowledge known = knowledge_of(int(n), forbidden, required);
+            require(pairs.shape(1) == 6, "a, b, the votes on a -> b and b -> a, the threshold and the weight of a pair");
+            require_summable({pairs.data(), pairs.size()}, 2, "votes");
+            std::vector<PairStrength> all;
+            std::int64_t before = -1;
+            for (std::size_t k = 0; k < pairs.shape(0); ++k) {
+                const std::int64_t a = pairs(k, 0), b = pairs(k, 1);
+                require(0 <= a && a < b && b < n && a * n + b > before, "pairs are of two nodes, the smaller first, and ascend");
+                require_at_least(0, pairs(k, 5), "the weight of those who see a pair");
+                all.push_back({int(a), int(b), pairs(k, 2), pairs(k, 3), pairs(k, 4), pairs(k, 5)});
+                before = a * n + b;
+            }
+            return to_numpy(averaged_arcs(all, known));
         },
-        "votes"_a.noconvert(), "above"_a.noconvert(), "seen"_a.noconvert(), "forbidden"_a.noconvert(),
-        "required"_a.noconvert(),
-        "The parents in the DAG of the edges that have more votes than `above`, or all that are possible.");
+        "pairs"_a.noconvert(), "forbidden"_a.noconvert(), "required"_a.noconvert(),
+        "pairs [m, 6]: a < b, the votes on a -> b and on b -> a, a threshold, and the weight of those who see the pair. "
+        "The parents in the DAG of the edges that have more votes than the threshold, or all that are possible.");
     m.def(
         "fill_order",
         [](const Bits& around) {

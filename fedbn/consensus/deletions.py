@@ -44,7 +44,7 @@ def new_deletions(
     if inputs.observed is not None:
         known |= {"observed": inputs.observed_bits, "members": inputs.site_counts}
         known |= {"min_judges": min_judges}
-    given = inputs.bits[0], inputs.weight_array, union_pa
+    given = inputs.parent_bits, inputs.weight_array, union_pa
     return Deletions(*given, k_max, kind, MEMORY_LIMIT, **known)
 
 

@@ -7,13 +7,12 @@ of its DAGs may stand for it. Written is the one nearest to the inputs' directio
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints, Ints32
 from fedbn.consensus.votes import Votes
-from fedbn.graphs.bits import pack, unpack
+from fedbn.graphs.bits import pairs_of_bits
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
-from fedbn.graphs.pdag import dag_to_cpdag
 
 __all__ = ["nearest_member"]
 
@@ -54,31 +53,53 @@ def nearest_member(dag: DAG, votes: Votes, knowledge: Knowledge | None = None) -
     (('b', 'a'), ('c', 'b'))
     """
     from fedbn._core.consensus import reverse_covered
+    from fedbn._core.graphs import cpdag
 
-    margins = votes.arcs - votes.arcs.T
-    if knowledge is not None:
-        wanted = knowledge.required_matrix(dag.names) | knowledge.forbidden_matrix(dag.names).T
-        margins = np.where(wanted, DEMANDED, np.where(wanted.T, -DEMANDED, margins))
-        margins[wanted & wanted.T] = 0
-    reached = unpack(reverse_covered(pack(dag.adjacency.T), margins), dag.n).T
-    if not np.any(margins[reached] < 0):
-        return DAG(dag.names, reached)
-    pattern = dag_to_cpdag(dag).adjacency
-    undirected = pattern & pattern.T
-    if np.any(margins[reached & undirected] < 0):
-        arcs = _Orientations(undirected, margins).best()
+    pairs, margins = _margins(votes, knowledge)
+    parents = dag.parent_bits
+    reached = DAG.from_parent_bits(dag.names, reverse_covered(parents, pairs, margins[None]))
+    known = dict(zip(map(tuple, pairs.tolist()), margins.tolist(), strict=True))
+    opposed = {arc for arc in map(tuple, reached.arcs.tolist()) if _margin(known, *arc) < 0}
+    if not opposed:
+        return reached
+    _, compelled, open_ = (pairs_of_bits(rows) for rows in cpdag(parents))
+    if not opposed.isdisjoint(map(tuple, open_.tolist())):
+        arcs = _Orientations(open_, dag.n, known).best()
         if arcs is not None:
-            reached = pattern & ~undirected
-            reached[tuple(np.array(arcs).T)] = True
-    return DAG(dag.names, reached)
+            return DAG.from_arcs(dag.names, [*compelled.tolist(), *arcs])
+    return reached
+
+
+def _margins(votes: Votes, knowledge: Knowledge | None) -> tuple[Ints32, Ints]:
+    """Pairs a < b, ascending, and of each the weight of a -> b less that of b -> a, or what the
+    knowledge demands."""
+    pairs, margins = votes.pairs, votes.arcs[0] - votes.arcs[1]
+    if knowledge is None:
+        return pairs, margins
+    n = len(votes.names)
+    wanted = knowledge.required_matrix(votes.names) | knowledge.forbidden_matrix(votes.names).T
+    keys = pairs[:, 0].astype(np.int64) * n + pairs[:, 1]
+    a, b = np.triu(wanted | wanted.T, k=1).nonzero()
+    all_keys = np.union1d(keys, a * n + b)
+    found = np.zeros(len(all_keys), dtype=np.int64)
+    found[np.searchsorted(all_keys, keys)] = margins
+    demanded = wanted[a, b].astype(np.int64) - wanted[b, a].astype(np.int64)
+    found[np.searchsorted(all_keys, a * n + b)] = DEMANDED * demanded
+    return np.column_stack(np.divmod(all_keys, n)).astype(np.int32), found
+
+
+def _margin(known: dict[tuple[int, ...], int], a: int, b: int) -> int:
+    return known.get((a, b), 0) if a < b else -known.get((b, a), 0)
 
 
 class _Orientations:
     """The members of a class: every chain component has one source, which decides what is around
     it and leaves smaller components, whose sources are chosen in their turn."""
 
-    def __init__(self, undirected: NDArray[np.bool_], margins: NDArray[np.int64]) -> None:
-        self.around = [set(np.flatnonzero(row).tolist()) for row in undirected]
+    def __init__(self, open_pairs: Ints32, n: int, margins: dict[tuple[int, ...], int]) -> None:
+        self.around: list[set[int]] = [set() for _ in range(n)]
+        for a, b in open_pairs.tolist():
+            self.around[a].add(b)
         self.margins = margins
         self.known: dict[frozenset[int], tuple[int, Arcs]] = {}
         self.sources = 0
@@ -102,7 +123,7 @@ class _Orientations:
             if self.sources > MAX_SOURCES:
                 return None
             arcs, parts = self._root(part, source)
-            value = sum(int(self.margins[a, b]) for a, b in arcs)
+            value = sum(_margin(self.margins, a, b) for a, b in arcs)
             for rest in parts:
                 found = self._best_of(rest)
                 if found is None:

@@ -36,7 +36,6 @@ from fedbn.errors import ConfigError, SearchError
 from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.union import Report, fuse_in_stages
 from fedbn.fusion.weights import Weight
-from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
@@ -206,7 +205,7 @@ def path_from(
     dag = start.reorder(inputs.names)
     order = np.array(dag.topological_order(), dtype=np.int64)
     ties = np.arange(dag.n)
-    begin = _Start(inputs, order, pack(dag.adjacency.T), ties, 1, knowledge, min_judges)
+    begin = _Start(inputs, order, dag.parent_bits, ties, 1, knowledge, min_judges)
     return _path(begin, pooling, k_max, end, as_threshold(threshold), None)
 
 
@@ -238,10 +237,11 @@ def _path(
     from fedbn.consensus.deletions import delete_all, new_deletions
 
     inputs, order = start.inputs, start.tie_order
-    union = unpack(start.union_pa, len(inputs.names)).T
+    union = DAG.from_parent_bits(inputs.names, start.union_pa)
     placed, union_pa = inputs, start.union_pa
     if np.any(order[1:] < order[:-1]):
-        placed, union_pa = inputs.reorder(order), pack(union.T[np.ix_(order, order)])
+        placed = inputs.reorder(order)
+        union_pa = union.reorder(placed.names).parent_bits
     search = new_deletions(placed, union_pa, k_max, pooling, start.knowledge, start.min_judges)
     status = delete_all(search, len(inputs.names), end, _largest(bound, inputs), progress)
     lost = search.lost_arcs()
@@ -250,7 +250,7 @@ def _path(
     return McbncPath(
         names=inputs.names,
         order=tuple(inputs.names[i] for i in start.order),
-        union=DAG(inputs.names, union),
+        union=union,
         inputs=inputs,
         k_max=k_max,
         steps=_steps(search, placed),

@@ -117,10 +117,14 @@ class McbncPath(DeletionPath):
 
     def pruned_inputs(self, deletions: int) -> tuple[DAG, ...]:
         """The distinct inputs after the first `deletions` steps."""
-        adjacency = self.inputs.adjacency.copy()
-        gone = self.lost_arcs[self.lost_arcs[:, 0] < deletions]
-        adjacency[gone[:, 1], gone[:, 2], gone[:, 3]] = False
-        return tuple(DAG(self.names, matrix) for matrix in adjacency)
+        lost = self.lost_arcs[self.lost_arcs[:, 0] < deletions].tolist()
+        gone = {(i, a, b) for _, i, a, b in lost}
+        return tuple(
+            DAG.from_arcs(
+                self.names, [(a, b) for a, b in dag.arcs.tolist() if (i, a, b) not in gone]
+            )
+            for i, dag in enumerate(self.inputs.dags)
+        )
 
 
 def as_threshold(theta: Fraction | float | str) -> Fraction:

@@ -7,7 +7,7 @@ every input lost, so nothing is computed again on reading but the two readings o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -41,8 +41,8 @@ def path_to_dict(path: McbncPath) -> dict[str, Any]:
         "format": FORMAT,
         "names": list(path.names),
         "order": list(path.order),
-        "union": np.argwhere(path.union.adjacency).tolist(),
-        "inputs": [np.argwhere(matrix).tolist() for matrix in inputs.adjacency],
+        "union": path.union.arcs.tolist(),
+        "inputs": [dag.arcs.tolist() for dag in inputs.dags],
         "weights": list(inputs.weights),
         "unit": str(inputs.unit),
         "members": [list(members) for members in inputs.members],
@@ -100,7 +100,7 @@ def path_from_dict(data: Mapping[str, Any], knowledge: Knowledge | None = None) 
 
 
 def _inputs(data: Mapping[str, Any], names: tuple[str, ...]) -> MergedInputs:
-    dags = [DAG(names, matrix_of_pairs(arcs, len(names))) for arcs in data["inputs"]]
+    dags = tuple(DAG.from_arcs(names, arcs) for arcs in data["inputs"])
     weights = tuple(_whole(weight) for weight in data["weights"])
     members = tuple(tuple(_whole(member) for member in group) for group in data["members"])
     if not dags or not len(dags) == len(weights) == len(members) or not all(map(len, members)):
@@ -112,14 +112,12 @@ def _inputs(data: Mapping[str, Any], names: tuple[str, ...]) -> MergedInputs:
         or given != list(range(len(given)))
     ):
         raise ValueError("weights must be positive, members the places of the inputs")
-    adjacency = np.stack([dag.adjacency for dag in dags])
-    adjacency.flags.writeable = False
     unit = _fraction(data["unit"])
     if "observed" not in data:
-        return MergedInputs(names, adjacency, weights, unit, members)
-    observed = _variables_of(data["observed"], adjacency)
+        return MergedInputs(names, dags, weights, unit, members)
+    observed = _variables_of(data["observed"], dags)
     counts = _site_counts(data["site_counts"], observed)
-    return MergedInputs(names, adjacency, weights, unit, members, observed, counts)
+    return MergedInputs(names, dags, weights, unit, members, observed, counts)
 
 
 def _site_counts(numbers: Any, observed: Bools) -> Ints:
@@ -133,13 +131,12 @@ def _site_counts(numbers: Any, observed: Bools) -> Ints:
     return counts
 
 
-def _variables_of(rows: Any, adjacency: Bools) -> Bools:
+def _variables_of(rows: Any, dags: Sequence[DAG]) -> Bools:
     """Which variables every input is about: those at its arcs at least."""
-    observed = np.zeros(adjacency.shape[:2], dtype=np.bool_)
+    observed = np.zeros((len(dags), dags[0].n), dtype=np.bool_)
     for row, nodes in zip(observed, rows, strict=True):
         row[[_whole(node) for node in nodes]] = True
-    joined = np.logical_or(adjacency.any(axis=1), adjacency.any(axis=2))
-    if np.any(joined & ~observed):
+    if not all(row[dag.arcs].all() for row, dag in zip(observed, dags, strict=True)):
         raise ValueError("an input can only join variables that it observes")
     observed.flags.writeable = False
     return observed
@@ -151,11 +148,13 @@ def _lost_arcs(rows: Any, inputs: MergedInputs, steps: int) -> Ints32:
     if found.size and (found.dtype.kind != "i" or found.ndim != 2 or found.shape[1] != 4):
         raise TypeError("lost arcs must be four integers each")
     lost = found.astype(np.int64).reshape(-1, 4)
-    sizes = np.array([steps, *inputs.adjacency.shape], dtype=np.int64)
+    n = len(inputs.names)
+    sizes = np.array([steps, len(inputs.dags), n, n], dtype=np.int64)
     if ((lost < 0) | (lost >= sizes)).any() or (np.diff(lost[:, 0]) < 0).any():
         raise ValueError("a lost arc must be one of an input, in the order of the steps")
-    arcs = lost[:, 1:]
-    if len(np.unique(arcs, axis=0)) < len(arcs) or not inputs.adjacency[tuple(arcs.T)].all():
+    gone = list(map(tuple, lost[:, 1:].tolist()))
+    there = {(i, a, b) for i, dag in enumerate(inputs.dags) for a, b in dag.arcs.tolist()}
+    if len(set(gone)) < len(gone) or not there.issuperset(gone):
         raise ValueError("an input can lose the arcs that it has, each once")
     kept = lost.astype(np.int32)
     kept.flags.writeable = False

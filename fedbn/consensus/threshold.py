@@ -42,16 +42,22 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Ints32
 from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling, as_threshold
-from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes, missing_pairs, votes_of
+from fedbn.consensus.votes import (
+    Votes,
+    lower_bound,
+    mean_smhd_by_votes,
+    missing_pairs,
+    smhd_sums_of,
+    votes_of,
+)
 from fedbn.errors import ConfigError
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.union import precedence_of
 from fedbn.graphs.averaging import averaged_dag
-from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.treewidth import dag_treewidth
@@ -89,7 +95,8 @@ class PathState:
         far.
     pooling : of its path.
     deletions : how many deletions that is.
-    names, parents : the structure, as names and bits uint64 [n, W]; `dag` is the graph.
+    names, arcs : the structure, as names and (parent, child) indices, int32 [m, 2], ascending;
+        `dag` is the graph.
     n_edges : its number of edges.
     mean_smhd : its weighted mean SMHD to the original inputs, exact.
     mean_shd : the weighted mean SHD of its CPDAG to those of the inputs, exact.
@@ -100,7 +107,7 @@ class PathState:
     pooling: Pooling
     deletions: int
     names: tuple[str, ...]
-    parents: NDArray[np.uint64]
+    arcs: Ints32
     n_edges: int
     mean_smhd: Fraction
     mean_shd: Fraction
@@ -108,7 +115,7 @@ class PathState:
     @cached_property
     def dag(self) -> DAG:
         """The structure."""
-        return DAG(self.names, unpack(self.parents, len(self.names)).T)
+        return DAG.from_arcs(self.names, self.arcs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +271,8 @@ def _lower(
     consensus: Consensus, votes: Votes, knowledge: Knowledge | None, max_treewidth: int
 ) -> Consensus:
     """The consensus after changes of single edges, within the bound, that lower the mean SMHD."""
-    given = votes.moral, votes.possible, knowledge
+    possible = votes.total if votes.seen is None else votes.seen
+    given = votes.matrix(votes.moral), possible, knowledge
     lowest = descend_by_votes(consensus.dag, *given, max_treewidth)
     dag = nearest_member(lowest, votes, knowledge)
     distance = mean_smhd_by_votes(dag, votes)
@@ -311,19 +319,19 @@ def path_states(
     fused = None
     if reading != "search":
         cuts = np.array(path.state_ends, dtype=np.int64)
-        given = inputs.bits[0], inputs.weight_array, path.lost_arcs, cuts, inputs.counts
+        given = inputs.parent_bits, inputs.weight_array, path.lost_arcs, cuts, inputs.counts
         precedence = None if known is None else precedence_of(known, inputs.names)
         fused = refusion_states(*given, path.quorum, precedence, inputs.observed_bits)
     return states_of(path, reading, fused, votes or votes_of(inputs))
 
 
 def states_of(
-    path: DeletionPath, reading: Reading, fused: NDArray[np.uint64] | None, votes: Votes
+    path: DeletionPath, reading: Reading, fused: Sequence[Ints32] | None, votes: Votes
 ) -> tuple[PathState, ...]:
     """`path_states` from the votes of the inputs and the fusions of the pruned ones.
 
-    fused : parents as bits [B, n, W], one fusion per entry of `path.state_ends`; None where only
-        "search" is read.
+    fused : arcs [m, 2], one fusion per entry of `path.state_ends`; None where only "search" is
+        read.
     """
     from fedbn._core.consensus import search_states
 
@@ -341,7 +349,7 @@ def _elected_states(path: DeletionPath, votes: Votes) -> Iterator[PathState]:
     """What the votes of the inputs elect: the edges that most of their weight joins."""
     elected_of = votes.total if votes.seen is None else votes.seen
     elected = (
-        averaged_dag(path.names, votes.arcs, elected_of, threshold, path.knowledge)
+        averaged_dag(path.names, votes.arc_votes, elected_of, threshold, path.knowledge)
         for threshold in (None, Fraction(1, 2))
     )
     for dag in dict.fromkeys(elected):
@@ -350,20 +358,19 @@ def _elected_states(path: DeletionPath, votes: Votes) -> Iterator[PathState]:
 
 def _state_of(path: DeletionPath, reading: StateReading, dag: DAG, votes: Votes) -> PathState:
     """A structure that no deletion led to, with its distances."""
-    return _measure(path, reading, pack(dag.adjacency.T)[None], votes)[0]
+    return _measure(path, reading, [dag.arcs], votes)[0]
 
 
 def _measure(
-    path: DeletionPath, reading: StateReading, parents: NDArray[np.uint64], votes: Votes
+    path: DeletionPath, reading: StateReading, states: Sequence[Ints32], votes: Votes
 ) -> list[PathState]:
-    """States with their distances; parents: bits [B, n, W], at the first B thresholds."""
-    from fedbn._core.consensus import shd_sums, smhd_sums
+    """States with their distances; states: arcs [m, 2] of each, at the first B thresholds."""
+    from fedbn._core.consensus import shd_sums
 
-    total = votes.total
-    smhd = smhd_sums(parents, votes.moral, votes.possible)
-    shd = shd_sums(parents, votes.classes, votes.possible)
-    edges = np.bitwise_count(parents).sum(axis=(1, 2))
-    parents.flags.writeable = False
+    total, structures = votes.total, list(states)
+    smhd = smhd_sums_of(structures, votes)
+    given = len(votes.names), votes.pairs, votes.classes, total, votes.seen
+    shd = shd_sums(structures, *given)
     thetas = (None, *path.thetas)
     return [
         PathState(
@@ -372,23 +379,20 @@ def _measure(
             pooling=path.pooling,
             deletions=path.state_ends[b],
             names=path.names,
-            parents=parents[b],
-            n_edges=int(edges[b]),
+            arcs=arcs,
+            n_edges=len(arcs),
             mean_smhd=Fraction(int(smhd[b]), total),
             mean_shd=Fraction(int(shd[b]), total),
         )
-        for b in range(len(parents))
+        for b, arcs in enumerate(structures)
     ]
 
 
 def _as_bits(
     path: DeletionPath,
-) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
+) -> tuple[Bits, Ints32, list[list[int]]]:
     """G+ as parents' bits, and x, y and H of the deletions for the core."""
     place = {name: i for i, name in enumerate(path.names)}
-    left_out = np.zeros((len(path.steps), len(path.names)), dtype=np.bool_)
-    for k, step in enumerate(path.steps):
-        for name in step.h:
-            left_out[k, place[name]] = True
+    left_out = [[place[name] for name in step.h] for step in path.steps]
     xy = np.array([(place[s.x], place[s.y]) for s in path.steps], dtype=np.int32).reshape(-1, 2)
-    return pack(path.union.adjacency.T), xy, pack(left_out)
+    return path.union.parent_bits, xy, left_out

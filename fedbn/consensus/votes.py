@@ -8,15 +8,15 @@ structures chooses as one that has them all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
-from fedbn.arrays import Ints
-from fedbn.fusion.baselines import arc_votes
+from fedbn.arrays import Bits, Ints, Ints32
 from fedbn.fusion.inputs import MergedInputs
-from fedbn.graphs.bits import pack
+from fedbn.graphs.averaging import ArcVotes
 from fedbn.graphs.dag import DAG
 
 __all__ = [
@@ -26,25 +26,29 @@ __all__ = [
     "mean_smhd_by_votes",
     "missing_pairs",
     "moral_votes_of",
+    "smhd_sums_of",
     "votes_of",
+    "votes_of_bits",
 ]
 
 
 class Votes(NamedTuple):
-    """Weights of inputs.
+    """Weights of inputs, on those pairs of variables alone that have some.
 
     Attributes
     ----------
     names : of the variables, sorted as text.
     total : weight of all inputs.
-    moral : int64 [n, n], symmetric: of those whose moral graph has the pair.
-    classes : int64 [2, n, n]: of those whose CPDAG has a -> b, at [0], or a - b, at [1].
-    arcs : int64 [n, n]: of those that have a -> b.
+    pairs : int32 [m, 2], a < b, ascending: all that a moral graph of an input joins, perhaps more.
+    moral : int64 [m]: of those whose moral graph has the pair.
+    classes : int64 [3, m]: of those whose CPDAG has a -> b, b -> a, a - b.
+    arcs : int64 [2, m]: of those that have a -> b, b -> a.
     seen : int64 [n, n], symmetric: of those that observe both variables; None: `total` everywhere.
     """
 
     names: tuple[str, ...]
     total: int
+    pairs: Ints32
     moral: Ints
     classes: Ints
     arcs: Ints
@@ -52,51 +56,78 @@ class Votes(NamedTuple):
 
     @property
     def possible(self) -> Ints:
-        """`seen` as an array, always."""
+        """int64 [m]: on each of the pairs, of those that observe both variables."""
         if self.seen is None:
-            return np.full(self.moral.shape, self.total, dtype=np.int64)
-        return self.seen
+            return np.full(len(self.pairs), self.total, dtype=np.int64)
+        a, b = self.pairs.T
+        possible: Ints = self.seen[a, b]
+        return possible
+
+    @property
+    def arc_votes(self) -> ArcVotes:
+        """`arcs`, as an averaged DAG is made of them."""
+        return ArcVotes(len(self.names), self.pairs.astype(np.int64), *self.arcs)
+
+    def matrix(self, numbers: Ints) -> Ints:
+        """int64 [n, n]: numbers of the pairs, symmetric; 0 elsewhere."""
+        found = np.zeros((len(self.names),) * 2, dtype=np.int64)
+        a, b = self.pairs.T
+        found[a, b] = found[b, a] = numbers
+        return found
 
 
 def votes_of(inputs: MergedInputs) -> Votes:
     """The votes of inputs that are known."""
-    from fedbn._core.consensus import class_votes, moral_votes
-
-    given = (inputs.bits[0], inputs.weight_array)
-    moral, classes = moral_votes(*given), class_votes(*given)
     seen = None if inputs.observed is None else inputs.seen
-    return Votes(inputs.names, inputs.total, moral, classes, arc_votes(inputs), seen)
+    found = votes_of_bits(inputs.parent_bits, inputs.weight_array, inputs.names)
+    return found._replace(seen=seen)
+
+
+def votes_of_bits(parents: Bits, weights: Ints, names: Sequence[str] | None = None) -> Votes:
+    """The votes of inputs from their parents as bits, uint64 [r, n, W], and weights, int64 [r];
+    without names these are numbers."""
+    from fedbn._core.consensus import pair_votes
+
+    known = tuple(map(str, range(parents.shape[1])) if names is None else names)
+    pairs, numbers = pair_votes(parents, weights)
+    return Votes(known, int(weights.sum()), pairs, numbers[0], numbers[1:4], numbers[4:])
 
 
 def moral_votes_of(inputs: MergedInputs) -> Ints:
     """int64 [n, n], symmetric: `Votes.moral` alone."""
-    from fedbn._core.consensus import moral_votes
-
-    return np.asarray(moral_votes(inputs.bits[0], inputs.weight_array))
+    votes = votes_of(inputs)
+    return votes.matrix(votes.moral)
 
 
 def lower_bound(votes: Votes) -> Fraction:
     """LB: the least mean SMHD to the inputs that a DAG could have."""
     least = np.minimum(votes.moral, votes.possible - votes.moral)
-    return Fraction(int(np.tril(least, k=-1).sum()), votes.total)
+    return Fraction(int(least.sum()), votes.total)
 
 
-def divided_pairs(moral: Ints, total: int) -> int:
+def divided_pairs(votes: Votes) -> int:
     """On how many pairs a third of the weight would make another majority, or a tie.
 
-    >>> divided_pairs(np.array([[0, 9, 4], [9, 0, 3], [4, 3, 0]]), total=10)
+    >>> pairs = np.array([[0, 1], [0, 2], [1, 2]], dtype=np.int32)
+    >>> none = np.zeros((3, 3), dtype=np.int64)
+    >>> divided_pairs(Votes(("a", "b", "c"), 10, pairs, np.array([9, 4, 3]), none, none[:2]))
     1
     """
-    pairs = moral[np.triu_indices(len(moral), k=1)]
-    return int((3 * np.abs(2 * pairs - total) <= total).sum())
+    return int((3 * np.abs(2 * votes.moral - votes.total) <= votes.total).sum())
 
 
 def mean_smhd_by_votes(dag: DAG, votes: Votes) -> Fraction:
     """The weighted mean SMHD of a DAG, over the names of the votes, to the inputs."""
+    (distance,) = smhd_sums_of([dag.arcs], votes)
+    return Fraction(int(distance), votes.total)
+
+
+def smhd_sums_of(states: list[Ints32], votes: Votes) -> Ints:
+    """int64 [B]: the weighted sum of the SMHD to the inputs of DAGs, each given as its arcs."""
     from fedbn._core.consensus import smhd_sums
 
-    (distance,) = smhd_sums(pack(dag.adjacency.T)[None], votes.moral, votes.possible)
-    return Fraction(int(distance), votes.total)
+    given = len(votes.names), votes.pairs, votes.moral[None], votes.total, votes.seen
+    return np.asarray(smhd_sums(states, *given))
 
 
 def missing_pairs(dag: DAG, votes: Votes) -> tuple[tuple[str, str], ...]:
@@ -104,6 +135,11 @@ def missing_pairs(dag: DAG, votes: Votes) -> tuple[tuple[str, str], ...]:
 
     dag : over the names of the votes.
     """
-    joined = dag.adjacency | dag.adjacency.T
-    missing = (votes.arcs + votes.arcs.T == votes.possible) & (votes.possible > 0) & ~joined
-    return tuple((dag.names[a], dag.names[b]) for a, b in np.argwhere(np.triu(missing, k=1)))
+    possible = votes.possible
+    agreed = (votes.arcs.sum(axis=0) == possible) & (possible > 0)
+    joined = set(map(tuple, np.sort(dag.arcs, axis=1).tolist()))
+    return tuple(
+        (dag.names[a], dag.names[b])
+        for a, b in votes.pairs[agreed].tolist()
+        if (a, b) not in joined
+    )

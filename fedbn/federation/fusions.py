@@ -220,7 +220,7 @@ def _checked_call(function: FusionFunction, of: str, call: FusionCall) -> Made:
             raise PluginError(f"{of} must give a DAG or an McbncPath, not {show(made)}")
         return checked_dag(made, names, of)
     expected = merge_inputs(call.dags, call.weights)
-    if made.names != names or not np.array_equal(made.inputs.adjacency, expected.adjacency):
+    if made.names != names or made.inputs.dags != expected.dags:
         raise PluginError(f"{of} gave a path of other inputs than it was called with")
     if made.knowledge != call.settings.known:
         raise PluginError(f"{of} gave a path that does not keep what settings.known says")

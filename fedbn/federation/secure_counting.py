@@ -82,11 +82,11 @@ def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -
         for branch in result.path.branches
         for state in states_of(branch, "best", branch.fusions, result.votes)
     ]
-    compelled, reversible = result.votes.classes > 0
+    votes = result.votes
     opened = open_dialogue(
         [(1.0, by_preference(states))],
         result.schema,
-        compelled | compelled.T | reversible,
+        votes.matrix(votes.classes.sum(axis=0)) > 0,
         Candidate(1.0, consensus.state, consensus.dag),
         choose=run.consensus.choose,
         count_rounds=run.consensus.count_rounds,

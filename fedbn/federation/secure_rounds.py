@@ -273,7 +273,9 @@ def voted_consensus(
     start = DAG.empty(votes.names)
     if knowledge is not None:
         start = knowledge.with_required(start)
-    dag = descend_by_votes(start, votes.moral, votes.possible, knowledge, max_treewidth)
+    possible = votes.total if votes.seen is None else votes.seen
+    moral = votes.matrix(votes.moral)
+    dag = descend_by_votes(start, moral, possible, knowledge, max_treewidth)
     if max_treewidth is not None and dag_treewidth(dag) > max_treewidth:
         raise ConfigError(
             f"the required edges alone have a treewidth of {dag_treewidth(dag)}, above "

@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
 from fedbn.fusion.genetic import genetic_inputs, genetic_union
@@ -22,7 +21,7 @@ from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.median import descend_to_median
 from fedbn.fusion.union import fuse, fuse_inputs
 from fedbn.fusion.weights import Weight
-from fedbn.graphs.averaging import averaged_dag
+from fedbn.graphs.averaging import ArcVotes, averaged_dag
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import induced_smhd
 
@@ -102,12 +101,18 @@ def vote_of(inputs: MergedInputs, threshold: Fraction | float | None = None) -> 
     return averaged_dag(inputs.names, arc_votes(inputs), of, threshold)
 
 
-def arc_votes(inputs: MergedInputs) -> NDArray[np.int64]:
-    """int64 [n, n]: weight of the inputs with a -> b."""
-    votes = np.zeros(inputs.adjacency.shape[1:], np.int64)
-    for weight, arcs in zip(inputs.weights, inputs.adjacency, strict=True):
-        votes[arcs] += weight
-    return votes
+def arc_votes(inputs: MergedInputs) -> ArcVotes:
+    """The weight of the inputs with each arc."""
+    n = len(inputs.names)
+    arcs = np.concatenate([dag.arcs for dag in inputs.dags]).astype(np.int64)
+    weights = np.repeat(inputs.weight_array, [dag.n_edges for dag in inputs.dags])
+    low, high = arcs.min(axis=1), arcs.max(axis=1)
+    keys, place = np.unique(low * n + high, return_inverse=True)
+    forward, back = np.zeros_like(keys), np.zeros_like(keys)
+    is_forward = arcs[:, 0] < arcs[:, 1]
+    np.add.at(forward, place[is_forward], weights[is_forward])
+    np.add.at(back, place[~is_forward], weights[~is_forward])
+    return ArcVotes(n, np.column_stack(np.divmod(keys, n)), forward, back)
 
 
 def median(

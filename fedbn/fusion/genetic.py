@@ -149,7 +149,7 @@ def _fuse(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int64
     """Union of the I-maps, under σ, of the inputs with just these arcs (input, a, b)."""
     from fedbn._core.fusion import minimal_imaps
 
-    pa = np.zeros_like(inputs.bits[0])
+    pa = np.zeros_like(inputs.parent_bits)
     for i, a, b in arcs:
         pa[i, b, a >> 6] |= np.uint64(1) << np.uint64(a & 63)
     union = np.bitwise_or.reduce(minimal_imaps(pa, sigma))

@@ -25,9 +25,9 @@ from fedbn.arrays import Bits, Bools, Ints
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.bits import pack
-from fedbn.graphs.dag import DAG, positions
+from fedbn.graphs.dag import DAG
 
-__all__ = ["VARIABLES", "MergedInputs", "Variables", "merge_inputs", "stacked_bits"]
+__all__ = ["VARIABLES", "MergedInputs", "Variables", "merge_inputs"]
 
 Variables = Literal["same", "union"]
 VARIABLES: tuple[Variables, ...] = ("same", "union")
@@ -43,7 +43,7 @@ class MergedInputs:
     Attributes
     ----------
     names : the variables, sorted as text, but for `reorder`.
-    adjacency : bool [r, n, n], read-only; [i, a, b] means a -> b in distinct input i.
+    dags : the distinct inputs, [r], over these names.
     weights : coprime positive ints [r], proportional to the given weights.
     unit : the given weight for which the integer 1 stands.
     members : for each distinct input, the positions of the given DAGs that are equal to it.
@@ -53,7 +53,7 @@ class MergedInputs:
     """
 
     names: tuple[str, ...]
-    adjacency: NDArray[np.bool_]
+    dags: tuple[DAG, ...]
     weights: tuple[int, ...]
     unit: Fraction
     members: tuple[tuple[int, ...], ...]
@@ -76,32 +76,33 @@ class MergedInputs:
         return np.array([len(m) for m in self.members], dtype=np.int64)
 
     @cached_property
-    def dags(self) -> tuple[DAG, ...]:
-        """The distinct inputs."""
-        return tuple(DAG(self.names, matrix) for matrix in self.adjacency)
+    def adjacency(self) -> Bools:
+        """bool [r, n, n], read-only; [i, a, b] means a -> b in distinct input i."""
+        stacked = np.stack([dag.adjacency for dag in self.dags])
+        stacked.flags.writeable = False
+        return stacked
 
     @cached_property
     def own_dags(self) -> tuple[DAG, ...]:
         """The distinct inputs, each over the names that it observes."""
         if self.observed is None:
             return self.dags
-        own = [np.flatnonzero(row) for row in self.observed]
         return tuple(
-            DAG(tuple(self.names[v] for v in nodes), matrix[np.ix_(nodes, nodes)])
-            for nodes, matrix in zip(own, self.adjacency, strict=True)
+            dag.restrict([self.names[v] for v in np.flatnonzero(row)])
+            for row, dag in zip(self.observed, self.dags, strict=True)
         )
 
     def reorder(self, order: NDArray[np.intp]) -> MergedInputs:
         """The same inputs with the variables in another order, [n] indices of this one."""
         names = tuple(self.names[v] for v in order)
         observed = None if self.observed is None else self.observed[:, order]
-        adjacency = self.adjacency[:, order][:, :, order]
-        return replace(self, names=names, adjacency=adjacency, observed=observed)
+        dags = tuple(dag.reorder(names) for dag in self.dags)
+        return replace(self, names=names, dags=dags, observed=observed)
 
     @cached_property
-    def bits(self) -> tuple[Bits, Bits]:
-        """Parents and children of every node as uint64 [r, n, W]. Not to be changed."""
-        return stacked_bits(self.adjacency)
+    def parent_bits(self) -> Bits:
+        """Parents of every node as uint64 [r, n, W]. Not to be changed."""
+        return np.stack([dag.parent_bits for dag in self.dags])
 
     @cached_property
     def observed_bits(self) -> Bits | None:
@@ -121,11 +122,6 @@ class MergedInputs:
     def weight_array(self) -> NDArray[np.int64]:
         """The integer weights as int64 [r]."""
         return np.array(self.weights, dtype=np.int64)
-
-
-def stacked_bits(adjacency: NDArray[np.bool_]) -> tuple[Bits, Bits]:
-    """Parents and children of several DAGs, bool [r, n, n], as bits [r, n, W] each."""
-    return pack(adjacency.transpose(0, 2, 1)), pack(adjacency)
 
 
 def merge_inputs(
@@ -157,18 +153,19 @@ def merge_inputs(
         return _merge_over_union(dags, given, range(len(dags)) if sites is None else sites)
     names = tuple(sorted(dags[0].names))
     groups: dict[bytes, list[int]] = {}
-    matrices: dict[bytes, NDArray[np.bool_]] = {}
-    orders: dict[tuple[str, ...], NDArray[np.intp]] = {}
+    placed: dict[bytes, DAG] = {}
     for i, dag in enumerate(dags):
-        if dag.names not in orders:
-            orders[dag.names] = _name_order(dag, names, i)
-        order = orders[dag.names]
-        matrix = dag.adjacency if dag.names == names else dag.adjacency[order[:, None], order]
-        key = np.packbits(matrix).tobytes()
+        own = _in_name_order(dag, names, i)
+        key = _key(own.arcs @ (len(names), 1))
         groups.setdefault(key, []).append(i)
-        matrices.setdefault(key, matrix)
-    keys = sorted(groups, reverse=True)
-    return _merge(names, [matrices[key] for key in keys], [groups[key] for key in keys], given)
+        placed.setdefault(key, own)
+    keys = sorted(groups)
+    return _merge(names, [placed[key] for key in keys], [groups[key] for key in keys], given)
+
+
+def _key(places: Ints) -> bytes:
+    """Ascending places as bytes: of two, the one with the first place of difference comes first."""
+    return np.append(places.astype(np.int64), LARGEST_SUM).astype(">i8").tobytes()
 
 
 def _merge_over_union(
@@ -178,19 +175,17 @@ def _merge_over_union(
     names = tuple(sorted(set().union(*(dag.names for dag in dags))))
     place = {name: v for v, name in enumerate(names)}
     groups: dict[tuple[bytes, bytes], list[int]] = {}
-    made: dict[tuple[bytes, bytes], tuple[Bools, Bools]] = {}
+    made: dict[tuple[bytes, bytes], tuple[DAG, Bools]] = {}
     for i, dag in enumerate(dags):
         own = np.array(list(map(place.__getitem__, dag.names)), dtype=np.intp)
         observed = np.zeros(len(names), dtype=np.bool_)
         observed[own] = True
-        matrix = np.zeros((len(names), len(names)), dtype=np.bool_)
-        matrix[own[:, None], own] = dag.adjacency
-        key = np.packbits(matrix).tobytes(), np.packbits(observed).tobytes()
+        whole = dag.extend(names)
+        key = _key(whole.arcs @ (len(names), 1)), _key(np.flatnonzero(observed))
         groups.setdefault(key, []).append(i)
-        made.setdefault(key, (matrix, observed))
-    keys = sorted(groups, reverse=True)
-    matrices = [made[key][0] for key in keys]
-    merged = _merge(names, matrices, [groups[key] for key in keys], given)
+        made.setdefault(key, (whole, observed))
+    keys = sorted(groups)
+    merged = _merge(names, [made[key][0] for key in keys], [groups[key] for key in keys], given)
     shown = np.stack([made[key][1] for key in keys])
     shown.flags.writeable = False
     counts = _count_sites([key[1] for key in keys], [groups[key] for key in keys], sites)
@@ -213,7 +208,7 @@ def _count_sites(
 
 def _merge(
     names: tuple[str, ...],
-    matrices: Sequence[Bools],
+    dags: Sequence[DAG],
     groups: Sequence[Sequence[int]],
     given: Sequence[Fraction],
 ) -> MergedInputs:
@@ -230,14 +225,12 @@ def _merge(
             f"the smallest weight is {float(min(integers) * unit):g}, "
             f"the largest {float(max(integers) * unit):g}"
         )
-    stacked = np.stack(matrices)
-    stacked.flags.writeable = False
-    return MergedInputs(names, stacked, integers, unit, tuple(map(tuple, groups)))
+    return MergedInputs(names, tuple(dags), integers, unit, tuple(map(tuple, groups)))
 
 
-def _name_order(dag: DAG, names: tuple[str, ...], place: int) -> NDArray[np.intp]:
+def _in_name_order(dag: DAG, names: tuple[str, ...], place: int) -> DAG:
     try:
-        return positions(dag.names, names)
+        return dag.reorder(names)
     except StructureError as error:
         raise StructureError(f"DAG {place + 1} differs from DAG 1: {error}") from None
 

@@ -48,6 +48,6 @@ def heuristic_order(
 
     inputs = merge_inputs(dags, weights)
     draws = np.empty(0) if rng is None else rng.random(len(inputs.names))
-    heuristic = OrderHeuristic(inputs.bits[0], inputs.weight_array, draws)
+    heuristic = OrderHeuristic(inputs.parent_bits, inputs.weight_array, draws)
     heuristic.extend(len(inputs.names))
     return tuple(inputs.names[i] for i in heuristic.order)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from fedbn.arrays import Bits
 from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.weights import Weight
-from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
@@ -91,13 +90,13 @@ def fuse_inputs(
     n = len(inputs.names)
     draws = np.empty(0) if rng is None else rng.random(n)
     heuristic = OrderHeuristic(
-        inputs.bits[0], inputs.weight_array, draws, observed=inputs.observed_bits
+        inputs.parent_bits, inputs.weight_array, draws, observed=inputs.observed_bits
     )
     heuristic.extend(n)
     order = heuristic.order
-    maps = minimal_imaps(inputs.bits[0], order)
-    imaps = tuple(DAG(inputs.names, unpack(parents, n).T) for parents in maps)
-    union = DAG(inputs.names, unpack(np.bitwise_or.reduce(maps), n).T)
+    maps = minimal_imaps(inputs.parent_bits, order)
+    imaps = tuple(DAG.from_parent_bits(inputs.names, parents) for parents in maps)
+    union = DAG.from_parent_bits(inputs.names, np.bitwise_or.reduce(maps))
     return tuple(inputs.names[i] for i in order), imaps, union
 
 
@@ -149,7 +148,7 @@ def _fuse_once(
     """The order in which row v of `after` follows v, and the union of the I-maps under it."""
     from fedbn._core.fusion import OrderHeuristic, arcs_of_quorum, minimal_imaps
 
-    pa, _ = inputs.bits
+    pa = inputs.parent_bits
     r, n, _ = pa.shape
     heuristic = OrderHeuristic(pa, inputs.weight_array, draws, after, inputs.observed_bits)
     left = n

@@ -12,20 +12,43 @@ strong gets one, so that the result always is a DAG.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from fedbn.arrays import Ints
-from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["averaged_dag", "significance_threshold"]
+__all__ = ["ArcVotes", "averaged_dag", "significance_threshold"]
+
+
+class ArcVotes(NamedTuple):
+    """Votes on arcs, of those pairs alone that have some.
+
+    Attributes
+    ----------
+    n : number of nodes.
+    pairs : int64 [m, 2], a < b, ascending.
+    forward, back : int64 [m], weight of the votes for a -> b, and for b -> a.
+    """
+
+    n: int
+    pairs: Ints
+    forward: Ints
+    back: Ints
+
+    @classmethod
+    def of_matrix(cls, votes: Ints) -> ArcVotes:
+        """From int64 [n, n], weight of the votes for a -> b."""
+        pairs = np.argwhere(np.triu((votes != 0) | (votes != 0).T, k=1))
+        a, b = pairs.T
+        return cls(len(votes), pairs, votes[a, b], votes[b, a])
 
 
 def averaged_dag(
     names: tuple[str, ...],
-    votes: Ints,
+    votes: Ints | ArcVotes,
     total: int | Ints,
     threshold: Fraction | float | None = None,
     knowledge: Knowledge | None = None,
@@ -40,7 +63,8 @@ def averaged_dag(
     Parameters
     ----------
     names : the variables.
-    votes : int64 [n, n], weight of the votes for a -> b; [a, b] + [b, a] is at most `total`.
+    votes : int64 [n, n], weight of the votes for a -> b, or `ArcVotes`; those for a -> b and b -> a
+        together are at most `total`.
     total : weight of all votes; or int64 [n, n], of those that are possible on each pair.
     threshold : a share in [0, 1]; `significance_threshold` by default.
     knowledge : over the names.
@@ -57,20 +81,19 @@ def averaged_dag(
     """
     from fedbn._core.graphs import averaged_arcs
 
-    least = significance_threshold(votes, total) if threshold is None else Fraction(str(threshold))
-    if isinstance(total, int):
-        seen, limits = (np.full(votes.shape, each) for each in (total, int(least * total)))
-    else:
-        seen = np.ascontiguousarray(total)
-        weights, place = np.unique(seen, return_inverse=True)
-        above = np.array([int(least * int(weight)) for weight in weights], dtype=np.int64)
-        limits = above[place].reshape(seen.shape)
+    found = votes if isinstance(votes, ArcVotes) else ArcVotes.of_matrix(votes)
+    least = significance_threshold(found, total) if threshold is None else Fraction(str(threshold))
+    a, b = found.pairs.T
+    seen = np.full(len(a), total) if isinstance(total, int) else total[a, b]
+    weights, place = np.unique(seen, return_inverse=True)
+    limits = np.array([int(least * int(weight)) for weight in weights], dtype=np.int64)[place]
     known = (Knowledge() if knowledge is None else knowledge).bits(names)
-    parents = averaged_arcs(np.ascontiguousarray(votes), limits, seen, **known)
-    return DAG(names, unpack(parents, len(names)).T)
+    columns = (a, b, found.forward, found.back, limits, seen)
+    parents = averaged_arcs(np.ascontiguousarray(np.stack(columns, axis=1), np.int64), **known)
+    return DAG.from_parent_bits(names, parents)
 
 
-def significance_threshold(votes: Ints, total: int | Ints) -> Fraction:
+def significance_threshold(votes: Ints | ArcVotes, total: int | Ints) -> Fraction:
     """The strength above which an edge is significant.
 
     With F the distribution function of the strengths of all pairs, t minimises the integral of
@@ -90,19 +113,15 @@ def significance_threshold(votes: Ints, total: int | Ints) -> Fraction:
     >>> significance_threshold(votes, 10)
     Fraction(1, 10)
     """
-    pairs = np.triu_indices(len(votes), k=1)
-    both = (votes + votes.T)[pairs]
-    if not isinstance(total, int):
-        return _significant_share(both, total[pairs])
-    if not both.size:
-        return Fraction(0)
-    up_to_half = both[2 * both <= total]
-    return Fraction(int(up_to_half.max() if up_to_half.size else both.min()), total)
-
-
-def _significant_share(joined: Ints, seen: Ints) -> Fraction:
-    """The same of pairs that were seen by different weights."""
-    pairs = set(zip(joined[seen > 0].tolist(), seen[seen > 0].tolist(), strict=True))
-    shares = [Fraction(votes, of) for votes, of in pairs]
+    found = votes if isinstance(votes, ArcVotes) else ArcVotes.of_matrix(votes)
+    joined = found.forward + found.back
+    if isinstance(total, int):
+        seen, possible = np.full(len(joined), total), found.n * (found.n - 1) // 2
+    else:
+        seen, possible = total[tuple(found.pairs.T)], int((np.triu(total, k=1) > 0).sum())
+    strengths = set(zip(joined[seen > 0].tolist(), seen[seen > 0].tolist(), strict=True))
+    shares = [Fraction(votes, of) for votes, of in strengths]
+    if possible > int((seen > 0).sum()):
+        shares.append(Fraction(0))  # of pairs without a vote
     up_to_half = [share for share in shares if share <= Fraction(1, 2)]
     return max(up_to_half) if up_to_half else min(shares, default=Fraction(0))

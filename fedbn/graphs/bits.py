@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Bits
+from fedbn.arrays import Bits, Ints32
 
-__all__ = ["pack", "unpack"]
+__all__ = ["bits_of_pairs", "pack", "pairs_of_bits", "unpack"]
 
 
 def pack(matrix: NDArray[np.bool_]) -> Bits:
@@ -26,3 +28,21 @@ def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
         np.ascontiguousarray(bits, dtype="<u8").view(np.uint8).reshape(rows, 8 * bits.shape[1])
     )
     return np.unpackbits(as_bytes, axis=1, count=n, bitorder="little").view(np.bool_)
+
+
+def bits_of_pairs(pairs: NDArray[np.integer[Any]], n: int) -> Bits:
+    """Pairs (row, member), int [m, 2], each below n, as rows of bits, uint64 [n, W]."""
+    bits = np.zeros((n, max(1, (n + 63) // 64)), dtype=np.uint64)
+    member = pairs[:, 1].astype(np.uint64)
+    np.bitwise_or.at(
+        bits, (pairs[:, 0], pairs[:, 1] >> 6), np.uint64(1) << (member & np.uint64(63))
+    )
+    return bits
+
+
+def pairs_of_bits(bits: Bits) -> Ints32:
+    """The inverse: pairs (row, member), int32 [m, 2], ascending; words that are 0 take no time."""
+    rows, words = np.nonzero(bits)
+    within = unpack(bits[rows, words][:, None], 64)
+    which, bit = np.nonzero(within)
+    return np.column_stack((rows[which], 64 * words[which] + bit)).astype(np.int32)

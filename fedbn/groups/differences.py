@@ -101,9 +101,12 @@ def differences_by_votes(
 
 def votes_of_sums(votes: Votes) -> Ints:
     """The votes on marks of sites that have one structure each, from their sums."""
-    compelled, open_ = votes.classes
-    joined = compelled + compelled.T + open_
-    return np.stack([votes.total - joined, compelled, compelled.T, open_])
+    (a, b), n = votes.pairs.T, len(votes.names)
+    forward, back, open_ = votes.classes
+    compelled = np.zeros((n, n), dtype=np.int64)
+    compelled[a, b], compelled[b, a] = forward, back
+    joined = votes.matrix(votes.classes.sum(axis=0))
+    return np.stack([votes.total - joined, compelled, compelled.T, votes.matrix(open_)])
 
 
 def _leading(entry: SiteStructures) -> DAG:

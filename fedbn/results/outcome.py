@@ -202,7 +202,10 @@ class Outcome:
         """[n, n], symmetric: of the inputs that have both variables the weighted share that joins
         them; 0 where no input has both."""
         if self.votes is not None:
-            joined, of = (self.votes.arcs + self.votes.arcs.T).astype(float), self.votes.possible
+            joined = self.votes.matrix(self.votes.arcs.sum(axis=0)).astype(float)
+            of = np.full_like(joined, self.votes.total)
+            if self.votes.seen is not None:
+                of = self.votes.seen.astype(float)
             shares: NDArray[np.float64] = np.divide(
                 joined, of, out=np.zeros_like(joined), where=of > 0
             )

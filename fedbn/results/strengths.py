@@ -152,7 +152,8 @@ def vote_above_threshold(outcome: Outcome) -> tuple[Fraction, DAG]:
     """bnlearn's `inclusion.threshold` of the supports, and the DAG of the edges above it."""
     votes = outcome.votes or _votes(outcome)
     of = votes.total if votes.seen is None else votes.seen
-    return significance_threshold(votes.arcs, of), averaged_dag(votes.names, votes.arcs, of)
+    arcs = votes.arc_votes
+    return significance_threshold(arcs, of), averaged_dag(votes.names, arcs, of)
 
 
 def write_posterior(folder: Path, weighted: Sequence[tuple[DAG, float]]) -> None:

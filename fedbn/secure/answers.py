@@ -14,7 +14,6 @@ import numpy as np
 
 from fedbn.arrays import Bits, Ints
 from fedbn.errors import ConfigError
-from fedbn.fusion.inputs import stacked_bits
 from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.secure.columns import Columns
@@ -83,7 +82,7 @@ def answer(
     """
     if not dags or len(dags) != len(weights) or min(weights) < 1:
         raise ConfigError(f"a site needs DAGs and positive weights, got {len(dags)}, {weights}")
-    pa, _ = stacked_bits(np.stack([dag.adjacency for dag in dags]))
+    pa = np.stack([dag.parent_bits for dag in dags])
     own = OwnInputs(pa, np.array(weights, dtype=np.int64), columns, site)
     return np.concatenate([np.empty(0, np.int64), *_parts(request, own)])
 

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Bits, Ints
+from fedbn.arrays import Ints, Ints32
 from fedbn.consensus.path import DeletionPath, Status, Step
 from fedbn.consensus.pooling import Robust, poolings_of
 from fedbn.consensus.threshold import Reading
@@ -79,11 +79,11 @@ class SecureBranch(DeletionPath):
 
     Attributes
     ----------
-    fusions : bits [B, n, W], the parents in the fusion of the inputs as pruned after every entry of
+    fusions : [B], the arcs [m, 2] in the fusion of the inputs as pruned after every entry of
         `state_ends`; None where only the reading `search` is wanted.
     """
 
-    fusions: Bits | None
+    fusions: tuple[Ints32, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,8 +388,8 @@ def _refusions(
     ends: Sequence[tuple[int, ...]],
     rules: _Rules,
     tally: _Tally,
-) -> Generator[SumRequest, Ints, list[Bits]]:
-    """The fusions of the inputs as pruned at every θ; equal deletions are asked for once.
+) -> Generator[SumRequest, Ints, list[tuple[Ints32, ...]]]:
+    """The arcs in the fusions of the inputs as pruned at every θ; equal ones are asked for once.
 
     Where P is empty and every arc of an input was in G+, no input has an arc left: a cut between x
     and y parts them, so it holds the arc that joins them. Under a quorum or knowledge an arc may
@@ -397,20 +397,21 @@ def _refusions(
     """
     is_imap = rules.quorum == 1 and rules.knowledge is None
     paths = tuple(tuple(step.deletion for step in search.steps) for search in searches)
-    fused: dict[Deletions, Bits] = {(): pack(union.T)}
+    fused: dict[Deletions, Ints32] = {(): np.ascontiguousarray(np.argwhere(union), np.int32)}
     states: dict[Deletions, tuple[int, int]] = {}
     for number, (deletions, counts) in enumerate(zip(paths, ends, strict=True)):
         for count in counts[1:]:
             if is_imap and searches[number].done and count == len(deletions):
-                fused[deletions] = np.zeros_like(fused[()])
+                fused[deletions] = np.empty((0, 2), np.int32)
             else:
                 states.setdefault(deletions[:count], (number, count))
     if states:
         wanted = list(states.values())
         unions = yield from _fusions(paths, wanted, order, rules, tally)
-        fused |= {key: pack(made.T) for key, (_, made) in zip(states, unions, strict=True)}
+        for key, (_, made) in zip(states, unions, strict=True):
+            fused[key] = np.ascontiguousarray(np.argwhere(made), np.int32)
     return [
-        np.stack([fused[deletions[:count]] for count in counts])
+        tuple(fused[deletions[:count]] for count in counts)
         for deletions, counts in zip(paths, ends, strict=True)
     ]
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Ints
-from fedbn.consensus.votes import Votes
-from fedbn.graphs.bits import unpack
+from fedbn.consensus.votes import Votes, votes_of_bits
 from fedbn.secure.honest_sums import require_votes
 from fedbn.secure.pattern import matrix_of
 from fedbn.secure.requests import VoteRequest
@@ -56,16 +55,13 @@ def _upper(pairs: NDArray[np.bool_]) -> Ints:
 def own_votes(pairs: Pairs, pa: Bits, weights: Ints) -> Ints:
     """The vector of a site: moral votes, then those on a -> b, b -> a and a - b in CPDAGs, then
     those on the arc a -> b."""
-    from fedbn._core.consensus import class_votes, moral_votes
-
+    votes = votes_of_bits(pa, weights)
     (a, b), (c, d) = pairs.moral.T, pairs.classes.T
-    moral: Ints = moral_votes(pa, weights)[a, b]
+    moral: Ints = votes.matrix(votes.moral)[a, b]
     if not len(pairs.classes):
         return moral
-    compelled, reversible = class_votes(pa, weights)
-    n = pa.shape[1]
-    arcs = sum(w * unpack(rows, n)[d, c] for w, rows in zip(weights, pa, strict=True))
-    return np.concatenate([moral, compelled[c, d], compelled[d, c], reversible[c, d], arcs])
+    told = [votes.matrix(numbers)[c, d] for numbers in (*votes.classes, votes.arcs[0])]
+    return np.concatenate([moral, *told])
 
 
 def summed_votes(
@@ -76,17 +72,15 @@ def summed_votes(
 
     Raises MessageError where they are no votes of so much weight."""
     n, m = len(names), len(pairs.moral)
-    moral, arcs = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)
-    classes = np.zeros((2, n, n), np.int64)
+    moral, told = sums[:m], sums[m:].reshape(4, len(pairs.classes))
     (a, b), (c, d) = pairs.moral.T, pairs.classes.T
-    moral[a, b] = moral[b, a] = sums[:m]
-    told = sums[m:].reshape(4, len(pairs.classes))
+    at = np.searchsorted(a * n + b, c * n + d)  # a joined pair is a moral one
     if seen is None:
-        require_votes(sums[:m], np.vstack([moral[c, d], told]), total)
+        require_votes(moral, np.vstack([moral[at], told]), total)
     else:
-        require_votes(sums[:m], np.vstack([moral[c, d], told]), seen[a, b], seen[c, d])
-    forward, back, reversible, arc = told
-    classes[0, c, d], classes[0, d, c] = forward, back
-    classes[1, c, d] = classes[1, d, c] = reversible
-    arcs[c, d], arcs[d, c] = arc, forward + back + reversible - arc
-    return Votes(tuple(names), total, moral, classes, arcs, seen)
+        require_votes(moral, np.vstack([moral[at], told]), seen[a, b], seen[c, d])
+    classes, arcs = np.zeros((3, m), np.int64), np.zeros((2, m), np.int64)
+    classes[:, at] = told[:3]
+    arcs[:, at] = told[3], told[:3].sum(axis=0) - told[3]
+    places = np.ascontiguousarray(pairs.moral, np.int32)
+    return Votes(tuple(names), total, places, moral, classes, arcs, seen)

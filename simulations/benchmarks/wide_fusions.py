@@ -33,10 +33,8 @@ def structures(columns: int, rng: np.random.Generator) -> list[DAG]:
     found = []
     for _ in range(SITES):
         kept = common[rng.random(len(common)) >= LOST]
-        matrix = np.zeros((columns, columns), dtype=np.bool_)
-        for pairs in (kept, _pairs(columns, round(NEW * len(common)), rng)):
-            matrix[pairs[:, 0], pairs[:, 1]] = True
-        found.append(DAG(tuple(names), matrix))
+        new = _pairs(columns, round(NEW * len(common)), rng)
+        found.append(DAG.from_arcs(names, np.concatenate([kept, new])))
     return found
 
 

@@ -94,11 +94,13 @@ def test_the_member_that_is_written_is_the_nearest_that_keeps_it(case, data) -> 
     kept = members_that_keep(dag, knowledge)
     if not kept:
         return
-    votes = votes_of(merge_inputs(dags))
-    sums = [int(votes.arcs[member.adjacency].sum()) for member in kept]
+    inputs = merge_inputs(dags)
+    votes = votes_of(inputs)
+    arcs = sum(w * own for w, own in zip(inputs.weights, inputs.adjacency.astype(int), strict=True))
+    sums = [int(arcs[member.adjacency].sum()) for member in kept]
     found = nearest_member(data.draw(st.sampled_from(kept)), votes, knowledge)
     assert found in kept
-    assert int(votes.arcs[found.adjacency].sum()) == max(sums)
+    assert int(arcs[found.adjacency].sum()) == max(sums)
 
 
 @given(dag_lists(min_nodes=2, max_nodes=6, max_dags=1), st.integers(1, 3), st.data())
@@ -122,7 +124,7 @@ def test_no_farther_than_votes_and_required_edges_under_it(case) -> None:
         consensus = select_consensus(path)
     votes = votes_of(path.inputs)
     rivals = [
-        averaged_dag(path.names, votes.arcs, votes.total, threshold, knowledge)
+        averaged_dag(path.names, votes.arc_votes, votes.total, threshold, knowledge)
         for threshold in (None, Fraction(1, 2))
     ]
     if path.complete:

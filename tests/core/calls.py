@@ -130,6 +130,10 @@ class Case:
         half = np.tril(self.rng.integers(-3, 4, (self.n, self.n)))
         return half + half.T
 
+    def pairs(self) -> np.ndarray:
+        """int64 [m, 2]: all pairs of the first nodes, the smaller first."""
+        return np.argwhere(np.triu(np.ones((min(self.n, 9),) * 2, bool), k=1)).copy("C")
+
     def two(self) -> tuple[int, int]:
         x, y = self.rng.permutation(max(2, self.n))[:2]
         return int(x), int(y)
@@ -440,9 +444,9 @@ enter_all(
     maximally_oriented=lambda c: Call(graphs.maximally_oriented, c.known_pattern()),
     constrained_extension=lambda c: Call(graphs.constrained_extension, c.known_pattern()),
     averaged_arcs=lambda c: Call(graphs.averaged_arcs, {
-        "votes": Argument(c.symmetric(), "numbers"),
-        "above": Argument(np.ones((c.n, c.n), np.int64)),
-        "seen": Argument(np.full((c.n, c.n), 8), "numbers"),
+        "pairs": Argument(
+            np.hstack([c.pairs(), c.rng.integers(1, 4, (len(c.pairs()), 4))]), "numbers"
+        ),
         "forbidden": bits(c.none()), "required": bits(c.none()),
     }),
 )  # fmt: skip
@@ -760,9 +764,6 @@ def _search_states(c: Case) -> Call:
     path = c.deletions()
     path.advance(1000, 1 << 40, 1 << 40)
     steps = path.steps()
-    given = np.zeros((len(steps), c.n), dtype=bool)
-    for k, (_, _, h, _) in enumerate(steps):
-        given[k, h] = True
     again = Case(c.n, c.seed)
     return Call(
         consensus.search_states,
@@ -773,7 +774,7 @@ def _search_states(c: Case) -> Call:
                 "nodes",
                 c.n,
             ),
-            "h": bits(given),
+            "h": Argument([h for _, _, h, _ in steps], "lists"),
             "cuts": Argument(np.array([0, len(steps) // 2, len(steps)]), "cuts"),
         },
     )
@@ -797,11 +798,36 @@ def _refusion_states(c: Case) -> Call:
 
 
 def _reverse_covered(c: Case) -> Call:
-    margins = np.tril(c.rng.integers(-3, 4, (c.n, c.n)), k=-1)
+    pairs = c.pairs().astype(np.int32)
     return Call(
         consensus.reverse_covered,
-        {"parents": bits(c.dag(), "dag"), "margins": Argument(margins - margins.T, "margins")},
+        {
+            "parents": bits(c.dag(), "dag"),
+            "pairs": Argument(pairs, "pairs", c.n),
+            "margins": Argument(c.rng.integers(-3, 4, (1, len(pairs))), "margins"),
+        },
     )
+
+
+def _sums(of: Callable[..., Any], kinds: int) -> Callable[[Case], Call]:
+    """A call for the distances of two DAGs by votes on pairs."""
+
+    def make(c: Case) -> Call:
+        pairs = c.pairs().astype(np.int32)
+        arcs = [np.argwhere(dag.T).astype(np.int32, order="C") for dag in c.dags()]
+        return Call(
+            of,
+            {
+                "states": Argument(arcs, "arcs", c.n),
+                "n": Argument(c.n, "size", c.n),
+                "pairs": Argument(pairs, "pairs", c.n),
+                "votes": Argument(c.rng.integers(0, 4, (kinds, len(pairs))), "numbers"),
+                "total": Argument(3, "whole"),
+                "seen": Argument(np.full((c.n, c.n), 3), "numbers"),
+            },
+        )
+
+    return make
 
 
 def _min_cut(c: Case) -> Call:
@@ -848,24 +874,9 @@ call("consensus.reverse_covered")(_reverse_covered)
 call("consensus.min_cut", 2)(_min_cut)
 enter_all(
     "consensus", 0, 65,
-    moral_votes=lambda c: Call(consensus.moral_votes, c.inputs()),
-    class_votes=lambda c: Call(consensus.class_votes, c.inputs()),
-    smhd_sums=lambda c: Call(
-        consensus.smhd_sums,
-        {
-            "states": many_bits(c.dags()),
-            "votes": Argument(consensus.moral_votes(**plain(c.inputs())), "numbers"),
-            "seen": Argument(np.full((c.n, c.n), 3), "numbers"),
-        },
-    ),
-    shd_sums=lambda c: Call(
-        consensus.shd_sums,
-        {
-            "states": many_bits(c.dags()),
-            "votes": Argument(consensus.class_votes(**plain(c.inputs())), "numbers"),
-            "seen": Argument(np.full((c.n, c.n), 3), "numbers"),
-        },
-    ),
+    pair_votes=lambda c: Call(consensus.pair_votes, c.inputs()),
+    smhd_sums=_sums(consensus.smhd_sums, 1),
+    shd_sums=_sums(consensus.shd_sums, 3),
 )  # fmt: skip
 
 

@@ -54,17 +54,14 @@ class Path:
 def test_states_of_the_search_are_those_of_the_deletions(dags_: list[DAG]) -> None:
     path = Path(dags_)
     steps = path.search.steps()
-    given_ = np.zeros((len(steps), path.n), dtype=bool)
-    for k, (_, _, h, _) in enumerate(steps):
-        given_[k, h] = True
     xy = np.array([s[:2] for s in steps], dtype=np.int32).reshape(len(steps), 2)
     cuts = np.arange(len(steps) + 1)
-    states = consensus.search_states(path.fusion, xy, pack(given_), cuts)
+    states = consensus.search_states(path.fusion, xy, [h for _, _, h, _ in steps], cuts)
     expected = [naive_consensus.cpdag(unpack(path.fusion, path.n).T)]
     expected += [state.cpdag for state in path.twin]
     assert len(states) == len(expected)
-    for found, pattern in zip(arcs_of(states, path.n), expected, strict=True):
-        assert np.array_equal(found, naive_consensus.extension(pattern))
+    for found, pattern in zip(states, expected, strict=True):
+        assert np.array_equal(found, np.argwhere(naive_consensus.extension(pattern)))
 
 
 @given(dag_lists(min_nodes=1, max_nodes=5, max_dags=4), st.data())
@@ -82,7 +79,7 @@ def test_states_of_refusion_are_fusions_of_the_pruned_inputs(
         path.bits, path.weights, path.search.lost_arcs(), cuts, members, quorum
     )
     pruned = [dag.copy() for dag in path.inputs]
-    for done, found in enumerate(arcs_of(states, path.n)):
+    for done, found in enumerate(states):
         if done:
             for dag, lost in zip(pruned, path.twin[done - 1].arcs, strict=True):
                 for a, b in lost:
@@ -90,7 +87,7 @@ def test_states_of_refusion_are_fusions_of_the_pruned_inputs(
         order = naive_consensus.order(pruned, [Fraction(int(w)) for w in path.weights])
         maps = [naive_consensus.imap(dag, order) for dag in pruned]
         votes = sum(int(m) * one.astype(int) for m, one in zip(members, maps, strict=True))
-        assert np.array_equal(found, votes >= quorum)
+        assert np.array_equal(found, np.argwhere(votes >= quorum))
 
 
 @pytest.mark.parametrize("n", [1, 2, 12, 63, 64, 65, 130])
@@ -137,7 +134,8 @@ def test_refusions_that_keep_what_stayed_the_same_are_fusions_from_nothing(
         heuristic = fusion.OrderHeuristic(bits, weights, np.zeros(0), observed=observed)
         heuristic.extend(n)
         maps = fusion.minimal_imaps(bits, heuristic.order)
-        assert np.array_equal(found, fusion.arcs_of_quorum(maps, ones, 2))
+        wanted = fusion.arcs_of_quorum(maps, ones, 2)
+        assert np.array_equal(found, np.argwhere(unpack(wanted, n).T))
 
 
 @given(dag_lists(min_nodes=1, max_nodes=6, max_dags=5), st.data())
@@ -148,13 +146,15 @@ def test_sums_of_distances(dags_: list[DAG], data: st.DataObject) -> None:
     weights = np.array(
         data.draw(st.lists(st.integers(1, 9), min_size=len(others), max_size=len(others)))
     )
-    bits, states = parents_of(others), parents_of([first, *others])
-    total = np.full((len(first), len(first)), int(weights.sum()))
-    for sums, votes, distance in (
-        (consensus.smhd_sums, consensus.moral_votes, naive_states.smhd),
-        (consensus.shd_sums, consensus.class_votes, naive_states.shd),
+    n, total = len(first), int(weights.sum())
+    states = [DAG(dags_[0].names, dag).arcs for dag in [first, *others]]
+    pairs, votes = consensus.pair_votes(parents_of(others), weights)
+    seen = None if data.draw(st.booleans()) else np.full((n, n), total)
+    for sums, numbers, distance in (
+        (consensus.smhd_sums, votes[:1], naive_states.smhd),
+        (consensus.shd_sums, votes[1:4], naive_states.shd),
     ):
-        found = sums(states, votes(bits, weights), total)
+        found = sums(states, n, pairs, np.ascontiguousarray(numbers), total, seen)
         expected = [
             sum(int(w) * distance(state, dag) for w, dag in zip(weights, others, strict=True))
             for state in [first, *others]
@@ -164,9 +164,10 @@ def test_sums_of_distances(dags_: list[DAG], data: st.DataObject) -> None:
 
 @given(dags(min_nodes=1, max_nodes=7), st.integers(0, 10_000))
 def test_covered_edges_are_reversed_by_their_margins(dag: DAG, seed: int) -> None:
-    lower = np.tril(np.random.default_rng(seed).integers(-4, 5, (dag.n, dag.n)), k=-1)
-    margins = lower - lower.T
-    found = consensus.reverse_covered(parents_of([dag.adjacency])[0], margins)
+    upper = np.triu(np.random.default_rng(seed).integers(-4, 5, (dag.n, dag.n)), k=1)
+    margins, pairs = upper - upper.T, np.ascontiguousarray(np.argwhere(upper), np.int32)
+    given_ = pairs, upper[tuple(pairs.T)][None]
+    found = consensus.reverse_covered(parents_of([dag.adjacency])[0], *given_)
     expected = naive_states.reverse_covered(dag.adjacency, margins)
     assert np.array_equal(unpack(found, dag.n).T, expected)
 

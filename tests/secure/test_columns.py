@@ -79,7 +79,8 @@ def test_the_consensus_is_that_of_the_open_run(
         require_equal_choice(secure_consensus(path), prefer(plain, select_consensus))
     votes = driven(secure_votes(names_of(n), r, 1, columns), whole, columns)
     merged = merge_inputs(dags, None, "union")
-    assert np.array_equal(votes.moral, moral_votes_of(merged) * int(merged.unit))
+    moral = votes.matrix(votes.moral)
+    assert np.array_equal(moral, moral_votes_of(merged) * int(merged.unit))
     assert lower_bound(votes) == lower_bound(path.votes)
 
 

@@ -227,4 +227,4 @@ def test_a_time_limit_ends_the_deletions() -> None:
     search = secure_path("abcd", 3, 1, look_ahead=0, stop=lambda: True)
     path = driven(search, [([dag], [1])] * 3)
     assert [(b.steps, b.status) for b in path.branches] == [((), "time limit")] * 2
-    assert path.votes.moral[0, 1] == 3
+    assert path.votes.matrix(path.votes.moral)[0, 1] == 3
