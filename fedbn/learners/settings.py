@@ -63,9 +63,10 @@ class LearnerSettings(Settings):
     learner: str = setting(
         "ges",
         "How a site learns. One structure: ges; xges0 (better scores, nearly as fast); xges and "
-        "ils (better still, slower); boss (for sparse tables of numbers); hc; cg-dca; ordering; "
-        "optimal (proven). Several weighted structures: bootstrap, credible. Private: dp-climb, "
-        "dp-ges, dp-moments (they need --schema).",
+        "ils (better still, slower); boss; hc; cg-dca; ordering; optimal (proven). Advised, where "
+        "ges is not good enough: boss for 50 columns of numbers or more, ils for all other tables. "
+        "Several weighted structures: bootstrap, credible. Private: dp-climb, dp-ges, dp-moments "
+        "(they need --schema).",
     )
     score: str = setting(
         "bdeu",

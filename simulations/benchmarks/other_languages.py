@@ -1,9 +1,12 @@
-"""Search programs in R and C++ on one table, for `simulations.benchmarks.search`.
+"""Search programs in R, Java and C++ on one table, for `simulations.benchmarks.search`.
 
 bnlearn is run by `Rscript`, or by the one that the environment's RSCRIPT names; its seconds are
 the CPU time of the search, as R tells it. The C++ program of XGES is the one that XGES_PROGRAM
 names (`simulations.benchmarks.build_xges` makes it); its seconds are the CPU time of the whole
-process, in which it reads 5,000 rows and makes their covariance in some milliseconds.
+process, in which it reads 5,000 rows and makes their covariance in some milliseconds. Tetrad is the
+jar that TETRAD_JAR names (the wheel tetrad-plus holds one), run by the `java` of the path, or of
+JAVA; its seconds are the CPU time of all threads in the second of two searches, with making the
+score: in the first Java compiles the program.
 """
 
 from __future__ import annotations
@@ -38,6 +41,9 @@ cat(spent[["user.self"]] + spent[["sys.self"]], "\\n")
 write.table(amat(found) * 1, row.names = FALSE, col.names = FALSE)
 """
 """Arguments: hc or tabu, bdeu or bic; prints CPU seconds and the matrix of the DAG."""
+
+_TETRAD = Path(__file__).with_name("TetradSearch.java")
+"""Arguments: boss, grasp or fges, and the score; writes CPU seconds and the matrix of the CPDAG."""
 
 Answer = dict[str, Any]
 
@@ -76,6 +82,25 @@ def xges_program(data: Dataset, score: str, folder: Path, limit: float) -> Answe
     return {"seconds": seconds, "adjacency": [row.split(", ") for row in rows]}
 
 
+def tetrad(search: str, data: Dataset, score: str, folder: Path, limit: float) -> Answer:
+    """Tetrad's BOSS, GRaSP or FGES with the penalty of BIC, or BDeu."""
+    jar = os.environ.get("TETRAD_JAR", "")
+    if not os.path.isfile(jar):
+        return {"missing": "TETRAD_JAR names no file"}
+    numbers = data.kind != "categorical"
+    options: dict[str, Any] = {"fmt": "%.17g" if numbers else "%d", "delimiter": ","}
+    np.savetxt(folder / "table.csv", data.values if numbers else data.codes, **options)
+    arities = np.zeros(data.n, dtype=int) if numbers else data.cardinalities
+    (folder / "arities").write_text(" ".join(map(str, arities)))
+    command = [os.environ.get("JAVA", "java"), "-XX:+UseSerialGC", "-cp", os.path.abspath(jar)]
+    try:
+        _run([*command, str(_TETRAD), search, score], folder, limit)
+    except FileNotFoundError:
+        return {"missing": f"no {command[0]}"}
+    seconds, *rows = (folder / "found").read_text().strip().splitlines()
+    return {"seconds": float(seconds), "adjacency": [row.split() for row in rows]}
+
+
 def _seconds_of_children() -> float:
     """CPU seconds of all processes that this one has started and that have ended."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -92,6 +117,9 @@ def _run(command: list[str], folder: Path, limit: float) -> str:
 OTHER_LANGUAGES: Mapping[str, Callable[[Dataset, str, Path, float], Answer]] = {
     "bnlearn hc": partial(bnlearn, "hc"),
     "bnlearn tabu": partial(bnlearn, "tabu"),
+    "tetrad boss": partial(tetrad, "boss"),
+    "tetrad fges": partial(tetrad, "fges"),
+    "tetrad grasp": partial(tetrad, "grasp"),
     "xges in C++ (xges-0)": xges_program,
 }
 """Name -> program."""

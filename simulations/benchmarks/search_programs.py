@@ -61,6 +61,9 @@ _ON_CATEGORIES = (
     "bnlearn tabu",
     "pyagrum hill climbing",
     "pyagrum tabu",
+    "tetrad boss",
+    "tetrad fges",
+    "tetrad grasp",
 )
 PEERS = {
     "bdeu": (
@@ -74,6 +77,9 @@ PEERS = {
         "causal-learn boss",
         "causal-learn grasp",
         "ges",
+        "tetrad boss",
+        "tetrad fges",
+        "tetrad grasp",
         "xges (xges-0)",
         "xges in C++ (xges-0)",
     ),
