@@ -3,7 +3,7 @@
     python -m simulations.benchmarks.advised --kind numbers --output results/advised-numbers
     python -m simulations.benchmarks.advised --kind categories --output results/advised-states
 
-`advised` looks at nothing but the kind of the columns and their number, as does the help of
+`advice` looks at nothing but the kind of the columns and their number, as does the help of
 `--learner`. It, the tables and the programs were committed before a table of this seed was drawn.
 Programs that are not installed are left out; TETRAD_JAR names Tetrad's jar.
 
@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from simulations.benchmarks.search import measure, parser
 from simulations.benchmarks.search_report import Row
 
-__all__ = ["advised"]
+__all__ = ["advice"]
 
 Kind = Literal["numbers", "categories"]
 
@@ -51,35 +51,37 @@ ON_NUMBERS = "tetrad boss;tetrad grasp:1;causal-learn boss;causal-learn grasp:1"
 ON_CATEGORIES = "tetrad boss;tetrad grasp:1;tetrad fges:1;pyagrum tabu"
 
 
-def advised(kind: Kind, columns: int) -> str:
+def advice(kind: Kind, columns: int) -> str:
     """The name of the learner.
 
-    >>> advised("numbers", 20), advised("numbers", 50), advised("categories", 50)
+    >>> advice("numbers", 20), advice("numbers", 50), advice("categories", 50)
     ('ils', 'boss', 'ils')
     """
     return "boss" if kind == "numbers" and columns >= MANY else "ils"
 
 
-def races(kind: Kind, output: Path, limit: float) -> list[tuple[str, list[Row]]]:
-    """The rows of every line of the table, by its name."""
-    found = []
+def races(kind: Kind, output: Path, limit: float) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of every line of the table, by its name, when they are known."""
+    always = ["--seed", str(SEED), "--limit", str(limit)]
+    for name, given in tables(kind):
+        options = [*given, *always, "--output", str(output / name)]
+        yield name, measure(parser().parse_args(options))
+
+
+def tables(kind: Kind) -> Iterator[tuple[str, list[str]]]:
+    """Every line of the table, and what the benchmark of the searches is asked for it."""
     if kind == "numbers":
         for (nodes, edges), samples in TABLES.items():
             given = ["--networks", f"random-gaussian:{nodes}:{edges}:{{sample}}"]
             given += ["--score", "gaussian-bic", "--rows", "1000", "--samples", str(samples)]
             given += ["--peers", ON_NUMBERS if nodes < MANY else "tetrad boss"]
-            found.append((f"{nodes}, {edges}", [*given, "--own", f"fedbn {advised(kind, nodes)}"]))
-    else:
-        for network in NETWORKS:
-            for score in ("bdeu", "bic"):
-                given = ["--networks", network, "--score", score, "--rows", "5000"]
-                given += ["--samples", str(OF_EACH), "--peers", ON_CATEGORIES]
-                found.append((f"{network}, {score}", [*given, "--own", "fedbn ils"]))
-    always = ["--seed", str(SEED), "--limit", str(limit)]
-    return [
-        (name, measure(parser().parse_args([*given, *always, "--output", str(output / name)])))
-        for name, given in found
-    ]
+            yield f"{nodes}, {edges}", [*given, "--own", f"fedbn {advice(kind, nodes)}"]
+        return
+    for network in NETWORKS:
+        for score in ("bdeu", "bic"):
+            given = ["--networks", network, "--score", score, "--rows", "5000"]
+            given += ["--samples", str(OF_EACH), "--peers", ON_CATEGORIES]
+            yield f"{network}, {score}", [*given, "--own", f"fedbn {advice(kind, 0)}"]
 
 
 def line(name: str, rows: Sequence[Row], rival: str, own: str) -> tuple[str, int, int]:
