@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn.arrays import Bools
 from fedbn.graphs.dag import DAG
@@ -198,36 +197,55 @@ class Outcome:
         return [share for client in self.clients for share in client.shares]
 
     @cached_property
-    def support(self) -> NDArray[np.float64]:
-        """[n, n], symmetric: of the inputs that have both variables the weighted share that joins
-        them; 0 where no input has both."""
+    def arcs_of(self) -> tuple[frozenset[tuple[int, int]], ...]:
+        """Of each client the arcs of its structures, as indices of the names of the consensus."""
+        return tuple(
+            frozenset((i, j) for dag in dags for i, j in dag.arcs.tolist()) for dags in self.placed
+        )
+
+    def weights_joining(self, shares: Sequence[Sequence[float]]) -> dict[tuple[int, int], float]:
+        """Of the pairs (i, j), i < j, that an input joins the sum of the shares of those that do.
+
+        shares : of every client, of each of its structures.
+        """
+        found: dict[tuple[int, int], float] = {}
+        for dags, own in zip(self.placed, shares, strict=True):
+            for dag, share in zip(dags, own, strict=True):
+                for i, j in np.sort(dag.arcs, axis=1).tolist():
+                    found[i, j] = found.get((i, j), 0.0) + share
+        return found
+
+    @cached_property
+    def _joined(self) -> dict[tuple[int, int], float]:
+        """The weight of the inputs that join a pair (i, j), i < j, where there are some."""
+        if self.votes is None:
+            return self.weights_joining([list(map(float, c.shares)) for c in self.clients])
+        joined = self.votes.arcs.sum(axis=0).astype(float).tolist()
+        return dict(zip(map(tuple, self.votes.pairs.tolist()), joined, strict=True))
+
+    def support(self, i: int, j: int) -> float:
+        """Of the inputs that have both variables the weighted share that joins them; 0 where no
+        input has both."""
+        possible = self._possible(i, j)
+        return self._joined.get((min(i, j), max(i, j)), 0.0) / possible if possible > 0 else 0.0
+
+    def _possible(self, i: int, j: int) -> float:
+        """The weight of the inputs that have both variables."""
         if self.votes is not None:
-            joined = self.votes.matrix(self.votes.arcs.sum(axis=0)).astype(float)
-            of = np.full_like(joined, self.votes.total)
-            if self.votes.seen is not None:
-                of = self.votes.seen.astype(float)
-            shares: NDArray[np.float64] = np.divide(
-                joined, of, out=np.zeros_like(joined), where=of > 0
-            )
-            return shares
-        votes = np.zeros((self.consensus.dag.n,) * 2)
-        possible = np.zeros_like(votes)
-        for client, dags, row in zip(self.clients, self.placed, self.seen, strict=True):
-            for dag, share in zip(dags, client.shares, strict=True):
-                votes += float(share) * (dag.adjacency | dag.adjacency.T)
-            possible += float(sum(client.shares)) * np.outer(row, row)
+            return float(self.votes.total if self.votes.seen is None else self.votes.seen[i, j])
         if self.is_whole:
-            possible = np.full_like(votes, float(sum(self.shares)))
-        return np.divide(votes, possible, out=np.zeros_like(votes), where=possible > 0)
+            return float(sum(self.shares))
+        having = self.seen[:, i] & self.seen[:, j]
+        return sum(
+            (float(sum(c.shares)) for c, has in zip(self.clients, having, strict=True) if has), 0.0
+        )
 
     def joining(self, a: str, b: str) -> int | None:
         """How many clients have a structure that joins two variables; None under secure sums."""
         if self.votes is not None:
             return None
         i, j = (self.consensus.dag.names.index(name) for name in (a, b))
-        return sum(
-            any(dag.adjacency[i, j] or dag.adjacency[j, i] for dag in dags) for dags in self.placed
-        )
+        return sum((i, j) in arcs or (j, i) in arcs for arcs in self.arcs_of)
 
     @cached_property
     def agreeing(self) -> int | None:
@@ -242,7 +260,7 @@ class Outcome:
     def edge_support(self, edges: Sequence[Edge]) -> dict[Edge, float]:
         """The share of the inputs that join each of `edges`, in either direction."""
         position = {name: i for i, name in enumerate(self.consensus.dag.names)}
-        return {(p, c): float(self.support[position[p], position[c]]) for p, c in edges}
+        return {(p, c): self.support(position[p], position[c]) for p, c in edges}
 
 
 def _shares(weights: Sequence[float]) -> tuple[Fraction, ...]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
@@ -124,26 +123,27 @@ def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
     status = edge_status(outcome.consensus.dag, outcome.gold)
     directed = directed_words(outcome.consensus.dag, outcome.path.knowledge)
     union = outcome.path.union.reorder(names)
+    fused, kept = (set(map(tuple, dag.arcs.tolist())) for dag in (union, outcome.consensus.dag))
+    own = [(c.label, arcs) for c, arcs in zip(outcome.clients, outcome.arcs_of, strict=True)]
     rows = []
     for i, j in _joined_pairs(outcome, union):
         parent, child = names[i], names[j]
         step = deleted.get(frozenset((parent, child)))
-        placed = list(zip(outcome.clients, outcome.placed, strict=True))
-        same = [c.label for c, dags in placed if any(dag.adjacency[i, j] for dag in dags)]
-        other = [c.label for c, dags in placed if any(dag.adjacency[j, i] for dag in dags)]
+        same = [label for label, arcs in own if (i, j) in arcs]
+        other = [label for label, arcs in own if (j, i) in arcs]
         rows.append(
             EdgeRow(
                 parent=parent,
                 child=child,
-                support=float(outcome.support[i, j]),
+                support=outcome.support(i, j),
                 same=len(same),
                 reversed=len(other),
                 theta=None if step is None else step.theta,
                 theta_decimal=None if step is None else float(step.theta),
                 psi=None if step is None else step.psi,
                 psi_decimal=None if step is None else float(step.psi),
-                in_fusion=bool(union.adjacency[i, j] or union.adjacency[j, i]),
-                in_consensus=bool(outcome.consensus.dag.adjacency[i, j]),
+                in_fusion=(i, j) in fused or (j, i) in fused,
+                in_consensus=(i, j) in kept,
                 directed=directed.get((parent, child), ""),
                 status=status.get((parent, child), ""),
                 supporters=tuple(dict.fromkeys([*same, *other])),
@@ -198,17 +198,21 @@ def bare_rows(dag: DAG, knowledge: Knowledge | None = None) -> tuple[ConsensusRo
 
 
 def _joined_pairs(outcome: Outcome, union: DAG) -> Iterator[tuple[int, int]]:
-    votes = sum(dag.adjacency.astype(np.int64) for dags in outcome.placed for dag in dags)
-    sources = [outcome.consensus.dag.adjacency]
+    votes = Counter(
+        arc for dags in outcome.placed for dag in dags for arc in map(tuple, dag.arcs.tolist())
+    )
+    sources = [outcome.consensus.dag.arcs.tolist()]
     if outcome.gold is not None:
-        sources.append(outcome.gold.adjacency)
-    sources += [union.adjacency, np.asarray(votes > np.asarray(votes).T), np.asarray(votes > 0)]
-    seen = np.zeros_like(union.adjacency)
+        sources.append(outcome.gold.arcs.tolist())
+    sources.append(union.arcs.tolist())
+    sources.append(sorted((i, j) for i, j in votes if votes[i, j] > votes[j, i]))
+    sources.append(sorted(votes))
+    seen: set[tuple[int, int]] = set()
     for source in sources:
-        for i, j in np.argwhere(source & ~seen):
-            if not seen[i, j]:
-                seen[i, j] = seen[j, i] = True
-                yield int(i), int(j)
+        for i, j in source:
+            if (i, j) not in seen and (j, i) not in seen:
+                seen.add((i, j))
+                yield i, j
 
 
 def edge_status(dag: DAG, gold: DAG | None) -> dict[Edge, str]:

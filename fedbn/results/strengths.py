@@ -86,7 +86,7 @@ def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[Streng
         sites = outcome.seeing(edge.parent, edge.child)
         low, high = site_interval(joining, sites)
         at = names.index(edge.parent), names.index(edge.child)
-        share = float(shares[at])
+        share = shares[min(at), max(at)]
         rows.append(
             StrengthRow(
                 parent=edge.parent,
@@ -134,18 +134,15 @@ def _probable(outcome: Outcome) -> Floats:
     return found
 
 
-def _shares_within(outcome: Outcome) -> Floats:
-    """[n, n]: of the sites that have both variables of a pair the mean of the weighted share of
-    their own structures that join it."""
-    n = outcome.consensus.dag.n
-    found = np.zeros((n, n))
-    for client, dags in zip(outcome.clients, outcome.placed, strict=True):
-        total = sum(client.shares)
-        for dag, share in zip(dags, client.shares, strict=True):
-            found += float(share / total) * (dag.adjacency | dag.adjacency.T)
-    seen = outcome.seen.astype(np.int64)
-    within: Floats = found / np.maximum(seen.T @ seen, 1)
-    return within
+def _shares_within(outcome: Outcome) -> dict[tuple[int, int], float]:
+    """Of the pairs (i, j), i < j, that a site joins: over the sites that have both variables the
+    mean of the weighted share of their own structures that join it."""
+    own = [[float(s / sum(c.shares)) for s in c.shares] for c in outcome.clients]
+    having = outcome.seen
+    return {
+        (i, j): joined / max(int((having[:, i] & having[:, j]).sum()), 1)
+        for (i, j), joined in outcome.weights_joining(own).items()
+    }
 
 
 def vote_above_threshold(outcome: Outcome) -> tuple[Fraction, DAG]:

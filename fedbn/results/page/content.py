@@ -289,7 +289,7 @@ def _rows(outcome: Outcome) -> list[_Row]:
             seen.add(frozenset((i, j)))
             edge = (names[i], names[j])
             step = deleted.get(frozenset(edge))
-            support = float(outcome.support[i, j])
+            support = outcome.support(i, j)
             row = _Row(
                 i,
                 j,
