@@ -21,19 +21,25 @@ install: .venv/installed
 # The core is compiled with the machine's C++ compiler; where there is none, with the one in the
 # package ziglang. pip compiles Python with one process; some packages hold files that are no
 # Python 3, which it skips, too.
-.venv/installed: pyproject.toml constraints.txt CMakeLists.txt $(CORE)
+define ENVIRONMENT
 	@test -x $(BIN)/python || $(SAY) "making .venv" $(PYTHON) -m venv .venv
 	@$(SAY) "installing what the build needs" $(INSTALL) $(BUILD_NEEDS)
 	@$(SAY) "compiling the core, installing packages" $(INSTALL) --no-compile \
-	  --no-build-isolation --editable '.[all]'
+	  --no-build-isolation --editable '.[$(EXTRAS)]'
 	@$(SAY) "compiling packages" $(BIN)/python -m compileall -qq -j 0 .venv/lib $(PARTS) || true
+endef
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(CORE)
+
+.venv/installed: EXTRAS := all
+.venv/installed: $(SOURCES)
+	$(ENVIRONMENT)
 	touch $@
 
-# What tests and checks need beside.
-.venv/tools: .venv/installed
-	@$(SAY) "installing what the tests need" $(INSTALL) --no-build-isolation \
-	  --editable '.[all,dev]'
-	touch $@
+# With what tests and checks need beside.
+.venv/tools: EXTRAS := all,dev
+.venv/tools: $(SOURCES)
+	$(ENVIRONMENT)
+	touch .venv/installed $@
 
 # After a change in core/: compile what changed.
 core: .venv/tools

@@ -86,7 +86,7 @@ def test_a_quorum_of_structures_is_a_setting_and_told() -> None:
     plain = mcbnc_path(dags, quorum=2)
     assert (path.quorum, path.union, path.steps) == (2, plain.union, plain.steps)
     assert path.union != mcbnc_path(dags).union
-    assert any("quorum of 2 structures" in remark for remark in remarks(path, consensus))
+    assert any("quorum kept arcs of fewer than 2" in remark for remark in remarks(path, consensus))
 
 
 def test_a_client_with_many_dags_has_no_more_weight_than_another() -> None:
