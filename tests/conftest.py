@@ -81,7 +81,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def warm_flwr(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`flwr` by forks of this process, one after the other: starting it costs two seconds."""
+    """`flwr` by forks, one after the other: starting it costs two seconds."""
     alone = threading.Lock()
 
     def command(home: processes.Home, *arguments: str) -> subprocess.CompletedProcess[str]:

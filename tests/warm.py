@@ -1,25 +1,29 @@
-"""`fedbn` and `flwr` for scripts, warm: this process has loaded all, and forks for each command.
+"""`fedbn` and `flwr` for scripts, warm: a process that has loaded all forks for each command.
 
     done = run_warm(["bash", "-c", "fedbn learn t.csv"], tmp_path)
 
 A page of thirty commands costs a second or two of loading for each of them otherwise. That the
-installed commands start by themselves is seen by tests of one command.
+installed commands start by themselves is seen by tests of one command. The process that forks does
+nothing else: pytest's own has threads by then, of Rust's and others' pools, which a fork has not.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import importlib
 import json
 import logging
 import os
 import selectors
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -63,22 +67,14 @@ def run_warm(
     *,
     seconds: float = 600.0,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder; where it or its children run one of COMMANDS, this process forks.
+    """Run a command in a folder; where it or its children run one of COMMANDS, a process forks.
 
     variables : of its environment, besides this process's.
     """
-    load()
-    with (
-        tempfile.TemporaryDirectory() as made,
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
-        socket.socket(socket.AF_UNIX) as listening,
-    ):
-        listening.bind(f"{made}/socket")
-        listening.listen(64)
-        for name in COMMANDS:
-            _write_client(Path(made), name)
-        path = os.pathsep.join([made, str(SCRIPTS), os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join(
+        [str(_warm_commands()), str(SCRIPTS), os.environ.get("PATH", os.defpath)]
+    )
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
             [*map(str, command)],
             cwd=folder,
@@ -89,18 +85,40 @@ def run_warm(
             start_new_session=True,
         )
         try:
-            _Forks(listening).serve(process, time.monotonic() + seconds)
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"{process.args} does not end")
         finally:
-            if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):  # what it left behind, too
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            process.wait()
         return subprocess.CompletedProcess(process.args, process.returncode, _text(out), _text(err))
 
 
-def load() -> None:
-    """What commands import when they run; where all tests were collected, it is here already."""
-    for name in LOADED:
-        importlib.import_module(name)
+@functools.cache
+def _warm_commands() -> Path:
+    """A folder with COMMANDS that ask a process for forks; both are gone when this one is."""
+    folder = Path(tempfile.mkdtemp())
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"{folder}/socket")
+        listening.listen(64)
+        for name in COMMANDS:
+            _write_client(folder, name)
+        server = subprocess.Popen(
+            [sys.executable, "-m", "tests.warm", str(listening.fileno())],
+            cwd=Path(__file__).parents[1],
+            stdin=subprocess.PIPE,
+            pass_fds=[listening.fileno()],
+        )
+    atexit.register(_end, server, folder)
+    return folder
+
+
+def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
+    assert server.stdin is not None
+    server.stdin.close()
+    server.wait()
+    shutil.rmtree(folder)
 
 
 def _write_client(folder: Path, name: str) -> None:
@@ -129,12 +147,15 @@ class _Forks:
         self._listening = listening
         self._selector.register(listening, selectors.EVENT_READ)
 
-    def serve(self, process: subprocess.Popen[bytes], until: float) -> None:
-        """Answer until the process has ended; fails the test after the time `until`."""
-        while process.poll() is None:
-            if time.monotonic() > until:
-                pytest.fail(f"{process.args} does not end")
+    def serve(self) -> None:
+        """Answer until standard input ends."""
+        self._selector.register(sys.stdin, selectors.EVENT_READ)
+        while True:
             for key, _ in self._selector.select(0.02):
+                if key.fileobj is sys.stdin:
+                    for child in self._children:
+                        os.kill(child, signal.SIGKILL)
+                    return
                 if key.fileobj is self._listening:
                     self._fork(self._listening.accept()[0])
                 else:
@@ -143,10 +164,6 @@ class _Forks:
                 ended, status = os.waitpid(child, os.WNOHANG)
                 if ended:
                     self._answer(child, os.waitstatus_to_exitcode(status))
-        for child in [*self._children]:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            self._answer(child, 1)
 
     def _fork(self, connection: socket.socket) -> None:
         told, files, _, _ = socket.recv_fds(connection, 4, 3)
@@ -191,7 +208,7 @@ def _become(
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = [name, *arguments]
-        _forget_pytest()
+        _start_afresh()
         status = _main(name)()
     except SystemExit as ended:
         status = ended.code
@@ -218,7 +235,7 @@ def _main(name: str) -> Callable[[], Any]:
     return app
 
 
-def _forget_pytest() -> None:
+def _start_afresh() -> None:
     """Standard files, warnings and logs as Python starts with them."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         file = os.fdopen(number, mode, buffering=1, closefd=False)
@@ -237,3 +254,12 @@ def _forget_pytest() -> None:
 
 def _show(message: Any, category: Any, filename: str, lineno: int, *_: Any) -> None:
     sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
+
+
+if __name__ == "__main__":
+    sys.path[0] = str(SCRIPTS)
+    for each in LOADED:
+        importlib.import_module(each)
+    sys.modules["__main__"].__spec__ = None  # processes that a fork spawns need nothing of this
+    sys.modules["__main__"].__file__ = None
+    _Forks(socket.socket(fileno=int(sys.argv[1]))).serve()

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from fedbn.arrays import Bits, Bools, Ints
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.bits import pack
-from fedbn.graphs.dag import DAG
+from fedbn.graphs.dag import DAG, positions
 
 __all__ = ["VARIABLES", "MergedInputs", "Variables", "merge_inputs"]
 
@@ -34,6 +34,10 @@ VARIABLES: tuple[Variables, ...] = ("same", "union")
 
 # Sums of weights times cuts are int64 in the core.
 LARGEST_SUM = 2**62
+_AFTER_ALL = LARGEST_SUM.to_bytes(8, "big")
+
+_PACKED_AT_ONCE = 2**24
+"""Bytes of matrices up to which those of all inputs are packed together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +98,15 @@ class MergedInputs:
 
     def reorder(self, order: NDArray[np.intp]) -> MergedInputs:
         """The same inputs with the variables in another order, [n] indices of this one."""
-        names = tuple(self.names[v] for v in order)
         observed = None if self.observed is None else self.observed[:, order]
-        dags = tuple(dag.reorder(names) for dag in self.dags)
-        return replace(self, names=names, dags=dags, observed=observed)
+        dags = tuple(dag.permute(order) for dag in self.dags)
+        return replace(self, names=dags[0].names, dags=dags, observed=observed)
 
     @cached_property
     def parent_bits(self) -> Bits:
         """Parents of every node as uint64 [r, n, W]. Not to be changed."""
+        if len(self.dags) * len(self.names) ** 2 <= _PACKED_AT_ONCE:
+            return pack(np.stack([dag.adjacency.T for dag in self.dags]))
         return np.stack([dag.parent_bits for dag in self.dags])
 
     @cached_property
@@ -153,19 +158,22 @@ def merge_inputs(
         return _merge_over_union(dags, given, range(len(dags)) if sites is None else sites)
     names = tuple(sorted(dags[0].names))
     groups: dict[bytes, list[int]] = {}
-    placed: dict[bytes, DAG] = {}
+    orders: dict[tuple[str, ...], NDArray[np.intp]] = {}
+    places: dict[tuple[str, ...], NDArray[np.intp]] = {}
     for i, dag in enumerate(dags):
-        own = _in_name_order(dag, names, i)
-        key = _key(own.arcs @ (len(names), 1))
-        groups.setdefault(key, []).append(i)
-        placed.setdefault(key, own)
-    keys = sorted(groups)
-    return _merge(names, [placed[key] for key in keys], [groups[key] for key in keys], given)
+        if dag.names not in orders:
+            orders[dag.names] = _name_order(dag, names, i)
+            places[dag.names] = np.argsort(orders[dag.names])
+        groups.setdefault(_key(places[dag.names][dag.arcs], len(names)), []).append(i)
+    members = [groups[key] for key in sorted(groups)]
+    distinct = [dags[own[0]] for own in members]
+    return _merge(names, [dag.permute(orders[dag.names]) for dag in distinct], members, given)
 
 
-def _key(places: Ints) -> bytes:
-    """Ascending places as bytes: of two, the one with the first place of difference comes first."""
-    return np.append(places.astype(np.int64), LARGEST_SUM).astype(">i8").tobytes()
+def _key(arcs: NDArray[np.integer[Any]], n: int) -> bytes:
+    """Arcs [m, 2] below n as bytes: of two graphs, the one with the first arc that the other lacks
+    comes first."""
+    return np.sort(arcs @ (n, 1)).astype(">i8").tobytes() + _AFTER_ALL
 
 
 def _merge_over_union(
@@ -181,7 +189,7 @@ def _merge_over_union(
         observed = np.zeros(len(names), dtype=np.bool_)
         observed[own] = True
         whole = dag.extend(names)
-        key = _key(whole.arcs @ (len(names), 1)), _key(np.flatnonzero(observed))
+        key = _key(whole.arcs, len(names)), np.packbits(~observed).tobytes()
         groups.setdefault(key, []).append(i)
         made.setdefault(key, (whole, observed))
     keys = sorted(groups)
@@ -228,9 +236,9 @@ def _merge(
     return MergedInputs(names, tuple(dags), integers, unit, tuple(map(tuple, groups)))
 
 
-def _in_name_order(dag: DAG, names: tuple[str, ...], place: int) -> DAG:
+def _name_order(dag: DAG, names: tuple[str, ...], place: int) -> NDArray[np.intp]:
     try:
-        return dag.reorder(names)
+        return positions(dag.names, names)
     except StructureError as error:
         raise StructureError(f"DAG {place + 1} differs from DAG 1: {error}") from None
 

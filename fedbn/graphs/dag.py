@@ -63,6 +63,7 @@ class DAG:
         kept, matrix = checked_graph(names, adjacency)
         wide = len(kept) > WIDE
         self._keep(kept, None if wide else matrix, _arcs_of(matrix) if wide else None)
+        self._require_no_cycle()
 
     def _keep(
         self, names: tuple[str, ...], matrix: NDArray[np.bool_] | None, arcs: Ints32 | None
@@ -70,9 +71,11 @@ class DAG:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "_matrix", matrix)
         object.__setattr__(self, "_arcs", arcs)
-        cycle = _cycle_of(self.parent_bits) if matrix is None else find_cycle(matrix)
+
+    def _require_no_cycle(self) -> None:
+        cycle = _cycle_of(self.parent_bits)
         if cycle is not None:
-            shown = " -> ".join(names[i] for i in cycle)
+            shown = " -> ".join(self.names[i] for i in cycle)
             raise StructureError(f"a DAG must have no directed cycle, found {shown}")
 
     @classmethod
@@ -107,10 +110,8 @@ class DAG:
         if loops.size:
             raise StructureError(f"a node must not be its own parent, {kept[loops.min()]!r} is")
         made = cls.__new__(cls)
-        keys = np.unique(places[:, 0] * len(kept) + places[:, 1])
-        own = np.column_stack(np.divmod(keys, len(kept))).astype(np.int32)
-        own.flags.writeable = False
-        made._keep(kept, None, own)
+        made._keep(kept, None, _ascending(places, len(kept)))
+        made._require_no_cycle()
         return made
 
     @classmethod
@@ -210,8 +211,19 @@ class DAG:
         """The same graph with its variables listed as `names`, a permutation of them."""
         if tuple(names) == self.names:
             return self
-        place = np.argsort(positions(self.names, names))
-        return DAG.from_arcs(names, place[self.arcs])
+        return self.permute(positions(self.names, names))
+
+    def permute(self, order: NDArray[np.intp]) -> DAG:
+        """The same graph with its variables in the order `order`, [n], each of its indices once."""
+        made = DAG.__new__(DAG)  # of a DAG, so that there is no cycle to look for
+        names = tuple(map(self.names.__getitem__, order.tolist()))
+        if self._matrix is None:
+            made._keep(names, None, _ascending(np.argsort(order)[self.arcs], self.n))
+        else:
+            matrix = self._matrix[order[:, None], order]
+            matrix.flags.writeable = False
+            made._keep(names, matrix, None)
+        return made
 
     def extend(self, names: Sequence[str]) -> DAG:
         """The same graph over `names`, which hold its own; variables that it lacks are isolated.
@@ -308,6 +320,14 @@ def checked_graph(
 
 def _arcs_of(matrix: NDArray[np.bool_]) -> Ints32:
     arcs = np.ascontiguousarray(np.argwhere(matrix), dtype=np.int32)
+    arcs.flags.writeable = False
+    return arcs
+
+
+def _ascending(places: NDArray[np.intp], n: int) -> Ints32:
+    """Pairs of indices below n as a DAG's `arcs`: each once, ascending, read-only."""
+    keys = np.unique(places[:, 0] * n + places[:, 1])
+    arcs = np.column_stack(np.divmod(keys, n)).astype(np.int32)
     arcs.flags.writeable = False
     return arcs
 

@@ -52,6 +52,7 @@ def test_conversions_and_reorderings_come_back(dag: DAG) -> None:
     backwards = dag.names[::-1]
     assert dag.reorder(backwards).reorder(dag.names) == dag
     assert dag.reorder(backwards).edges == dag.edges
+    assert dag.permute(np.arange(dag.n)[::-1]) == DAG.from_edges(backwards, dag.edges)
     assert DAG.from_edges(dag.names, dag.edges) == dag
 
 
