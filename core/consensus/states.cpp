@@ -20,6 +20,7 @@ PairVotes pair_votes(std::span<const Dag> inputs, std::span<const std::int64_t> 
     std::vector<std::vector<Said>> rows(n);  // of every a, about pairs with a later b
     NodeSet row(n);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
+        notice_interrupt();
         const Pdag g = cpdag_of(inputs[i]);
         for (int a = 0; a < n; ++a) {
             const auto say = [&](const Set auto& around, PairVotes::Of of) {
@@ -53,7 +54,12 @@ VotesOnPairs::VotesOnPairs(int n, std::span<const std::int32_t> pairs, std::span
     : pairs_(pairs), votes_(votes), seen_(seen), size_(std::int64_t(pairs.size() / 2)), total_(total), starts_(n + 1) {
     for (std::int64_t k = 0; k < size_; ++k) ++starts_[pairs[2 * k] + 1];
     for (int a = 0; a < n; ++a) starts_[a + 1] += starts_[a];
-    for (std::int64_t vote : votes) sum_ += vote;
+}
+
+std::int64_t VotesOnPairs::sum() const {
+    std::int64_t sum = 0;
+    for (std::int64_t vote : votes_) sum += vote;
+    return sum;
 }
 
 std::int64_t VotesOnPairs::place(int a, int b) const {
@@ -66,6 +72,7 @@ std::int64_t VotesOnPairs::place(int a, int b) const {
 }
 
 std::int64_t smhd_sum(const Dag& dag, const VotesOnPairs& votes) {
+    notice_interrupt();
     std::int64_t sum = votes.sum();
     NodeSet row(dag.n());
     for (int a = 0; a < dag.n(); ++a) {
@@ -76,6 +83,7 @@ std::int64_t smhd_sum(const Dag& dag, const VotesOnPairs& votes) {
 }
 
 std::int64_t shd_sum(const Dag& dag, const VotesOnPairs& votes) {
+    notice_interrupt();
     const Pdag g = cpdag_of(dag);
     std::int64_t sum = votes.sum();
     for (int a = 0; a < dag.n(); ++a)

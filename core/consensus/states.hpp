@@ -11,8 +11,8 @@ namespace fedbn {
 /// with the arc a -> b, and b -> a.
 struct PairVotes {
     enum Of { moral, compelled, compelled_back, open, arc, arc_back, kinds };
-    std::vector<std::int32_t> pairs;     // [m, 2]
-    std::vector<std::int64_t> numbers;   // [kinds, m]
+    std::vector<std::int32_t> pairs;    // [m, 2]
+    std::vector<std::int64_t> numbers;  // [kinds, m]
 };
 PairVotes pair_votes(std::span<const Dag> inputs, std::span<const std::int64_t> weights);
 
@@ -29,12 +29,12 @@ public:
     std::int64_t vote(int kind, std::int64_t place) const { return place < 0 ? 0 : votes_[kind * size_ + place]; }
     std::int64_t seen(int a, int b) const { return seen_.empty() ? total_ : seen_[std::size_t(a) * n() + b]; }
     /// Σ over all pairs.
-    std::int64_t sum() const { return sum_; }
+    std::int64_t sum() const;
 
 private:
     std::span<const std::int32_t> pairs_;
     std::span<const std::int64_t> votes_, seen_;
-    std::int64_t size_, total_, sum_ = 0;
+    std::int64_t size_, total_;
     std::vector<std::int64_t> starts_;  // of the pairs of every a
 };
 
@@ -52,8 +52,8 @@ std::vector<std::int32_t> arcs_of(const NodeSets& parents);
 
 /// Reading "search": the arcs of an extension of P that keeps the knowledge, after so many deletions,
 /// ascending, for each of them.
-std::vector<std::vector<std::int32_t>> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts,
-                                    const Knowledge& known);
+std::vector<std::vector<std::int32_t>> search_states(Dag fusion, std::span<const Step> steps,
+                                                     std::span<const std::int64_t> cuts, const Knowledge& known);
 
 /// Reading "refusion": the arcs of the fusion of the inputs as pruned by so many deletions. observed: the nodes that
 /// each input is about. members: how many of the given DAGs each input is; quorum: how many of them must

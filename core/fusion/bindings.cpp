@@ -52,7 +52,7 @@ void fusion(nb::module_& m) {
                 require(draws.size() == 0 || draws.size() == parents.shape(1), "one draw for each node, or none");
                 for (double draw : span_of(draws)) require(0 <= draw && draw < 1, "draws are in [0, 1)");
                 std::vector<std::shared_ptr<SinkRemovals>> inputs;
-                for (auto& dag : dags_of(parents)) 
+                for (auto& dag : dags_of(parents))
                     inputs.push_back(std::make_shared<SinkRemovals>(std::make_shared<const Dag>(std::move(dag))));
                 const int n = int(parents.shape(1));
                 new (self) OrderHeuristic(std::move(inputs), {weights.data(), weights.data() + weights.size()},

@@ -372,6 +372,8 @@ def _measure(
     given = len(votes.names), votes.pairs, votes.classes, total, votes.seen
     shd = shd_sums(structures, *given)
     thetas = (None, *path.thetas)
+    for arcs in structures:
+        arcs.flags.writeable = False
     return [
         PathState(
             theta=thetas[b],

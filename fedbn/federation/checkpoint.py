@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 from fedbn.bounded_file import json_value
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.pooling import select_among
@@ -244,7 +242,7 @@ def _reply_to_dict(reply: ClientReply, names: tuple[str, ...]) -> dict[str, Any]
         "row_weights": list(reply.row_weights),
         **({"missing": dict(reply.missing)} if reply.missing else {}),
         **({"left_out": [list(each) for each in reply.left_out]} if reply.left_out else {}),
-        "dags": [np.argwhere(dag.adjacency).tolist() for dag in reply.dags],
+        "dags": [dag.arcs.tolist() for dag in reply.dags],
         **({} if reply.dags[0].names == names else {"columns": list(reply.dags[0].names)}),
     }
 

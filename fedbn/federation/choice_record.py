@@ -108,7 +108,7 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
     if choice.counts is not None:
         counts = {key: getattr(choice.counts, key).tolist() for key in ("places", "counts")}
     return {name: getattr(choice, name) for name in _PLAIN} | {
-        "edges": np.argwhere(choice.dag.adjacency).tolist(),
+        "edges": choice.dag.arcs.tolist(),
         "mechanisms": [asdict(each) for each in choice.mechanisms],
         "left_out": [[node, list(parents)] for node, parents in choice.left_out],
         "unscored": [[node, list(parents)] for node, parents in choice.unscored],

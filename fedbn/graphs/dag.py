@@ -72,6 +72,15 @@ class DAG:
         object.__setattr__(self, "_matrix", matrix)
         object.__setattr__(self, "_arcs", arcs)
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.names, self._matrix, self._arcs if self._matrix is None else None
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for array in state[1:]:
+            if array is not None:
+                array.flags.writeable = False  # which a pickle does not keep
+        self._keep(*state)
+
     def _require_no_cycle(self) -> None:
         cycle = _cycle_of(self.parent_bits)
         if cycle is not None:
@@ -170,7 +179,7 @@ class DAG:
         if isinstance(node, str):
             return tuple(self.names[p] for p in self.parents(self._index(node)))
         if self._matrix is None:
-            return tuple(self.arcs[self.arcs[:, 1] == node, 0].tolist())
+            return tuple(self.arcs[self.arcs[:, 1] == range(self.n)[node], 0].tolist())
         return tuple(int(p) for p in np.flatnonzero(self._matrix[:, node]))
 
     @overload
@@ -182,7 +191,7 @@ class DAG:
         if isinstance(node, str):
             return tuple(self.names[c] for c in self.children(self._index(node)))
         if self._matrix is None:
-            return tuple(self.arcs[self.arcs[:, 0] == node, 1].tolist())
+            return tuple(self.arcs[self.arcs[:, 0] == range(self.n)[node], 1].tolist())
         return tuple(int(c) for c in np.flatnonzero(self._matrix[node]))
 
     def _index(self, name: str) -> int:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import compress
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -236,9 +238,10 @@ class Outcome:
         if self.is_whole:
             return float(sum(self.shares))
         having = self.seen[:, i] & self.seen[:, j]
-        return sum(
-            (float(sum(c.shares)) for c, has in zip(self.clients, having, strict=True) if has), 0.0
-        )
+        weights = (float(sum(c.shares)) for c in compress(self.clients, having))
+        return reduce(
+            add, weights, 0.0
+        )  # as numerators are added: `sum` rounds otherwise from 3.12 on
 
     def joining(self, a: str, b: str) -> int | None:
         """How many clients have a structure that joins two variables; None under secure sums."""

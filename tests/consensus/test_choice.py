@@ -28,6 +28,7 @@ from fedbn.fusion.baselines import edge_vote
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, smhd
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.networks.catalog import load_network
 from tests import naive_choice as twin
@@ -247,3 +248,9 @@ def test_the_edge_vote_is_taken_where_it_is_strictly_nearer_and_never_for_a_publ
 def test_a_given_threshold_takes_no_vote() -> None:
     path = cut_short(mcbnc_path([TRIANGLE, TRIANGLE, DAG.empty("abc")]))
     assert select_consensus(path, theta=0).reading != "vote"
+
+
+def test_many_demanded_arcs_are_no_overflow() -> None:
+    dag = DAG.from_edges("abcd", ["ab", "ac", "ad"])
+    known = Knowledge(required=[("a", "b"), ("a", "c"), ("a", "d")])
+    assert nearest_member(dag, votes_of(merge_inputs([dag])), known) == dag

@@ -177,6 +177,13 @@ def other_integers(value: np.ndarray, role: str, limit: int) -> Iterator[Break]:
                 yield Break(f"the number {other}", replaced(value, other), ArgumentError)
     if role == "order" and value.size > 1:
         yield Break("a node twice", replaced(value, value[0]), ArgumentError)
+    if role == "pairs":
+        yield Break("the other way round", np.ascontiguousarray(value[:, ::-1]), ArgumentError)
+        yield Break("a node too high", replaced(value, limit), ArgumentError)
+        if len(value) > 1:
+            yield Break("descending", np.ascontiguousarray(value[::-1]), ArgumentError)
+            twice = np.concatenate([value[1:2], value[1:]])
+            yield Break("a pair twice", np.ascontiguousarray(twice), ArgumentError)
     if role == "codes":
         yield Break("a code beyond the arity", replaced(value, span.max), ArgumentError)
     if role == "arities":

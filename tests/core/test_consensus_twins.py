@@ -162,6 +162,23 @@ def test_sums_of_distances(dags_: list[DAG], data: st.DataObject) -> None:
         assert found.tolist() == expected
 
 
+@given(dags(min_nodes=2, max_nodes=7), dags(min_nodes=2, max_nodes=7), st.integers(0, 10_000))
+def test_what_is_possible_differs_from_pair_to_pair(dag: DAG, other: DAG, seed: int) -> None:
+    n = min(dag.n, other.n)
+    state, said = (each.adjacency[:n, :n] for each in (dag, other))
+    upper = np.triu(np.random.default_rng(seed).integers(0, 9, (n, n)), k=1)
+    arcs = np.ascontiguousarray(np.argwhere(state), np.int32)
+    pairs, votes = consensus.pair_votes(parents_of([said]), np.array([2]))
+    for sums, numbers, joined in (
+        (consensus.smhd_sums, votes[:1], naive_consensus.moral(state)),
+        (consensus.shd_sums, votes[1:4], state | state.T),
+    ):
+        numbers = np.ascontiguousarray(numbers)
+        (found,) = sums([arcs], n, pairs, numbers, 2, np.ascontiguousarray(upper + upper.T))
+        (everywhere,) = sums([arcs], n, pairs, numbers, 2, None)
+        assert found - everywhere == (upper - 2)[np.triu(joined, k=1)].sum()
+
+
 @given(dags(min_nodes=1, max_nodes=7), st.integers(0, 10_000))
 def test_covered_edges_are_reversed_by_their_margins(dag: DAG, seed: int) -> None:
     upper = np.triu(np.random.default_rng(seed).integers(-4, 5, (dag.n, dag.n)), k=1)

@@ -1,6 +1,7 @@
 """The DAG type: what it refuses, and its conversions."""
 
 import itertools
+import pickle
 
 import networkx as nx
 import numpy as np
@@ -39,6 +40,36 @@ def test_the_adjacency_is_copied_and_read_only() -> None:
     assert dag.n_edges == 0
     with pytest.raises(ValueError, match="read-only"):
         dag.adjacency[0, 1] = True
+
+
+@given(dags())
+def test_a_dag_kept_as_arcs_is_the_same(dag: DAG) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedbn.graphs.dag.WIDE", -1)
+        wide = DAG.from_edges(dag.names, dag.edges)
+        backwards = wide.reorder(dag.names[::-1])
+        again = DAG.from_parent_bits(dag.names, dag.parent_bits)
+    assert wide == again == dag == pickle.loads(pickle.dumps(wide))
+    assert backwards == dag.reorder(dag.names[::-1])
+    assert np.array_equal(wide.adjacency, dag.adjacency)
+    assert np.array_equal(wide.arcs, dag.arcs)
+    assert np.array_equal(wide.parent_bits, dag.parent_bits)
+    assert (wide.edges, wide.n_edges, wide.parent_sets()) == (
+        dag.edges,
+        dag.n_edges,
+        dag.parent_sets(),
+    )
+    for node in range(-dag.n, dag.n):
+        assert wide.parents(node) == dag.parents(node)
+        assert wide.children(node) == dag.children(node)
+    with pytest.raises(IndexError):
+        wide.parents(dag.n)
+
+
+def test_a_pickled_dag_is_read_only() -> None:
+    dag = pickle.loads(pickle.dumps(DAG.from_edges("ab", ["ab"])))
+    assert not dag.adjacency.flags.writeable
+    assert not dag.arcs.flags.writeable
 
 
 def test_a_wrong_shape_is_refused() -> None:
