@@ -91,7 +91,7 @@ def test_the_wheel_has_two_packages_and_both_licences(wheel: Path) -> None:
 def test_every_file_of_the_tree_is_in_one_of_the_two_wheels(wheel: Path, studies: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
-    kinds = {".py", ".toml", ".json", ".md", ".typed", ".css", ".js"}
+    kinds = {".py", ".toml", ".json", ".md", ".typed", ".css", ".js", ".java"}
     here = {
         path.relative_to(ROOT)
         for folder in ("fedbn", *APPS)

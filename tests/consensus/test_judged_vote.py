@@ -96,7 +96,7 @@ def test_without_time_the_consensus_is_on_the_path(
     assert consensus.dag == on_path.dag
     assert (consensus.reading, consensus.complete) == (on_path.reading, False)
     assert consensus.rest_cut_short
-    assert any("what judges leave of the edge vote" in words for words in remarks(path, consensus))
+    assert any("edges that judges separate" in words for words in remarks(path, consensus))
     assert judged_vote_of(path.inputs, end=0.0) is None
 
 
@@ -108,7 +108,7 @@ def test_without_memory_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
         judged_vote([DAG.from_edges("ab", ["ab"])])
     path, consensus = select_among(paths)
     assert (consensus.dag, consensus.complete) == (on_path.dag, False)
-    (said,) = (words for words in remarks(path, consensus) if "judges leave" in words)
+    (said,) = (words for words in remarks(path, consensus) if "judges separate" in words)
     assert said.startswith("the limit of time or memory ended the search")
 
 

@@ -80,7 +80,7 @@ def test_columns_in_any_order_are_put_in_order() -> None:
 def cyclic() -> DAG:
     """A DAG that is none, as code that goes behind the class's back could make one."""
     made = DAG.empty("abc")
-    object.__setattr__(made, "adjacency", np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=bool))
+    object.__setattr__(made, "_matrix", np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=bool))
     return made
 
 

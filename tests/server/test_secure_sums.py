@@ -281,7 +281,7 @@ def test_settings_that_do_not_go_together(change: dict[str, Any], words: str) ->
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"robust": "median"}, "no sum"),
+        ({"robust": "median"}, "no median"),
         ({"look_ahead": 17}, "look-ahead"),
         ({"aggregation": "secure"}, "did you mean 'secure-sums'"),
         ({"vote_quorum": 0}, "vote-quorum"),
