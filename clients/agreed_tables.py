@@ -13,10 +13,9 @@ from clients.site import Site
 from fedbn.networks.family_counts import Family
 
 if TYPE_CHECKING:
-    from fedbn.data.dataset import Dataset, Schema
+    from fedbn.data.dataset import Dataset
+    from fedbn.data.schema import Schema
     from fedbn.networks.family_counts import FamilyCounts
-
-__all__ = ["ALL_PAIRS", "agreed_table", "table_of_all_products", "table_of_products"]
 
 ALL_PAIRS = Family(0, (1,))
 """Sums of products are of pairs of columns: they tell what families of one parent do."""

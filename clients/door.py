@@ -27,8 +27,6 @@ from fedbn.federation.records import DIAGNOSTICS
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.records import RecordFormat
 
-__all__ = ["FAILED", "REFUSED", "Handler", "enter", "notice", "refuse"]
-
 LOG = logging.getLogger("fedbn.client")
 
 APP_RAISED = 2

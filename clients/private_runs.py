@@ -16,13 +16,6 @@ from fedbn.errors import ConfigError
 from fedbn.federation.message import STRUCTURES, StructureMessage, from_arrays, to_arrays
 from fedbn.privacy.ledger import Ledger, keyed_digest, reserve
 
-__all__ = [
-    "keep_structures",
-    "kept_structures",
-    "reserve_epsilon",
-    "spent_words",
-]
-
 ANSWER = "private-answer"
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 import fedbn
 from fedbn.bounded_file import json_value
 from fedbn.data.cuts import Cuts, parse_cuts
-from fedbn.data.dataset import Schema
 from fedbn.data.quantiles import Question
+from fedbn.data.schema import Schema
 from fedbn.errors import MessageError, VersionError
 from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_from_arrays
 from fedbn.federation.histogram_message import question_from_text

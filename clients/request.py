@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from clients.read_requests import Task, agreed_of, cuts_of, question_of, require_version, task_of
 from clients.site import Site, site_file
 from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.quantiles import Histogram, Question
+from fedbn.data.schema import Schema
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError, PolicyError, SchemaError
 from fedbn.federation.agreement import own_part
@@ -39,8 +40,6 @@ from fedbn.learners import LearnerSettings, kind_of_score
 from fedbn.networks.family_counts import FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
 from fedbn.privacy.told_counts import ToldCounts
-
-__all__ = ["Node", "Request", "node_of"]
 
 LOG = logging.getLogger("fedbn.client")
 

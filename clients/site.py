@@ -21,8 +21,6 @@ from fedbn.federation.site_file import SiteFile, read_site_file
 from fedbn.privacy.ledger import ledger_beside
 from fedbn.secure.cohorts import cohorts_beside
 
-__all__ = ["NODE_KEYS", "Site", "site_file", "with_logs"]
-
 NODE_KEYS = ("data-path", "policy", "partition-id", "num-partitions")
 """What a node's configuration may say; the last two mean something in simulations only."""
 

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Bits", "Bools", "Codes", "Floats", "Indices", "Ints", "Ints32", "Masked"]
-
 Array = NDArray[Any]  # of any kind: what a message may hold
 Bits = NDArray[np.uint64]  # 64-bit words: sets of nodes, inputs or bytes, one bit a member
 Bools = NDArray[np.bool_]  # adjacency matrices and choices of rows

@@ -13,8 +13,6 @@ import json
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["MAX_SETTINGS", "MAX_TABLE", "MAX_TEXT", "json_value", "read_bounded"]
-
 MAX_SETTINGS = 1 << 20
 """Bytes of a file that people write: a site's file, background knowledge."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pyreadstat as pyreadstat
     import pyscipopt as pyscipopt
 
-__all__ = ["EXTRAS", "missing", "require_installed"]
-
 EXTRAS = {
     "flwr": "flower",
     "cryptography": "flower",

@@ -9,17 +9,6 @@ from enum import StrEnum
 
 from fedbn.errors import ConfigError, SearchError
 
-__all__ = [
-    "NOTHING_MET",
-    "STATUSES",
-    "Limit",
-    "SearchLimits",
-    "free_memory",
-    "in_words",
-    "require_memory",
-    "status_of",
-]
-
 
 class Limit(StrEnum):
     """What kept a search from considering everything. The value is what a person reads."""

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["append", "last_byte", "lock", "open_locked"]
-
 FAR = 1 << 30  # Windows refuses to read locked bytes: the one that is locked lies beyond the end
 
 

@@ -22,8 +22,6 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 from fedbn.errors import ConfigError, did_you_mean
 from fedbn.setting import Setting, Settings, settings_of
 
-__all__ = ["own_settings", "own_texts", "own_values", "with_own"]
-
 S = TypeVar("S", bound=Settings)
 
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}

@@ -29,8 +29,6 @@ from fedbn.errors import ConfigError, PluginError, did_you_mean
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["OWN", "Registry", "origin_of"]
-
 T = TypeVar("T")
 
 OWN = "fedbn"

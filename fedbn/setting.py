@@ -20,23 +20,6 @@ from typing import Any, get_type_hints
 
 from fedbn.errors import ConfigError, did_you_mean
 
-__all__ = [
-    "Setting",
-    "Settings",
-    "at_least",
-    "between",
-    "equivalent_sample_size",
-    "finite_at_least",
-    "one_of",
-    "positive",
-    "positive_and_finite",
-    "probability",
-    "require_one_of",
-    "setting",
-    "settings_of",
-    "sha256",
-]
-
 MAX_ESS = 1e8
 Check = Callable[[str, Any], None]
 """Raises ConfigError, naming the key, unless the value is as it must be."""

@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["read_cell", "written_cells"]
-
 _BLANKS = r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*"
 _SIGNS = r"[=@\t\r\uff0b\uff0d\uff1d\uff20]|[+\-](?![0-9.]*\Z)"
 _FORMULA = re.compile(rf"'*{_BLANKS}(?:{_SIGNS})")

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from fedbn.errors import ResultsError
 
-__all__ = ["replace_file", "require_writable", "write_whole"]
-
 
 def write_whole(path: str | Path, content: str | bytes, mode: int | None = None) -> None:
     """Replace a file, or leave it as it was.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["count_of", "list_some", "printable", "reason_of"]
-
 
 def count_of(many: int, word: str) -> str:
     """So many of a thing, the word given for one of it.

@@ -14,8 +14,6 @@ from fedbn.wording import printable
 from server.own_grid import OwnGrid
 from server.replies import LOG
 
-__all__ = ["PolledGrid", "WatchedGrid"]
-
 POLL_SECONDS, LONGEST_POLL = 0.5, 3.0
 """How often is looked: at first, and after a while."""
 

@@ -26,8 +26,6 @@ from server.courier_folder import ONE_WAY, CourierFolder, begin_folder, new_run,
 from server.own_grid import OwnGrid
 from server.replies import LOG
 
-__all__ = ["AwaitedError", "CourierGrid", "JoinedGrid", "RoundDoneError", "with_couriers"]
-
 LIVE_DAYS = 90
 """How long sites keep a run that has nodes, too."""
 

@@ -48,8 +48,6 @@ from fedbn.wording import reason_of
 from server.courier_records import flower_records, plain_records
 from server.handshake import REPORT
 
-__all__ = ["CourierFolder", "begin_folder", "new_run", "open_folder"]
-
 FIRST_NODE = 2
 """Sites are numbered from here in the order of their names, as nodes of a simulation are."""
 

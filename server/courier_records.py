@@ -14,8 +14,6 @@ from fedbn.errors import MessageError
 from fedbn.federation.courier_file import Records
 from fedbn.wording import printable
 
-__all__ = ["flower_records", "plain_records"]
-
 
 def plain_records(content: RecordDict) -> Records:
     """The records of a message; there are no metrics in any."""

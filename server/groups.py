@@ -24,8 +24,6 @@ from server.counting import answers_to, choose_by_counts
 from server.parameters import FittedParameters, fit_parameters
 from server.replies import LOG, Sites
 
-__all__ = ["find_groups"]
-
 
 def find_groups(
     sites: Sites, state: ServerState, run: ServerRun, whole: FittedParameters | None = None

@@ -13,7 +13,7 @@ from flwr.serverapp import Grid
 
 import fedbn
 from fedbn.data.cuts import Cuts, cuts_text
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import QuorumError, SchemaError, did_you_mean
 from fedbn.federation.agreement import (
     Agreement,

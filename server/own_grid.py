@@ -7,8 +7,6 @@ from typing import Any
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
-__all__ = ["OwnGrid"]
-
 
 class OwnGrid(Grid):
     """A grid that carries messages itself; what it lacks is how."""

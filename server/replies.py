@@ -11,7 +11,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 from numpy.typing import NDArray
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_to_text

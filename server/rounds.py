@@ -31,8 +31,6 @@ from server.checkpoint import keep
 from server.handshake import Handshake
 from server.replies import LOG, REMARKS, arrays_in, diagnostic, record_of, task_record
 
-__all__ = ["another_round", "run_rounds"]
-
 
 def another_round(state: ServerState, run: ServerRun) -> bool:
     """Whether another round is due: not once nothing changes any more."""

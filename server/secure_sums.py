@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 
 from fedbn.arrays import Masked
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, MessageError, QuorumError
 from fedbn.federation.grouped_sums import GroupedSums, GroupOfSums, numbered_groups
 from fedbn.federation.records import KEYS as KEY_RECORD

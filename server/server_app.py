@@ -16,8 +16,7 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
-from fedbn.data.dataset import Schema
-from fedbn.data.schema import suits
+from fedbn.data.schema import Schema, suits
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError
 from fedbn.federation.checkpoint import result_files

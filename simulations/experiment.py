@@ -26,15 +26,6 @@ from fedbn.federation.settings import Experiment, all_settings
 from fedbn.graphs.knowledge import is_text, read_knowledge
 from fedbn.learners import kind_of_score
 
-__all__ = [
-    "Experiment",
-    "experiment_from",
-    "locate_files",
-    "read_toml",
-    "result_name",
-    "with_absolute_paths",
-]
-
 _LOCAL = tuple(each.key for _, each in all_settings() if each.local)
 _PATHS = (
     "table",

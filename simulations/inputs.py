@@ -14,14 +14,6 @@ from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG, read_nodes, read_structures
 
-__all__ = [
-    "network_facts",
-    "one_structure",
-    "read_inputs",
-    "require_ess_of",
-    "set_options",
-]
-
 
 def read_inputs(
     files: Sequence[Path],

@@ -19,31 +19,6 @@ from typer.core import TyperCommand, TyperOption
 from fedbn.errors import ConfigError
 from fedbn.setting import Setting, settings_of
 
-__all__ = [
-    "LEARNING",
-    "Json",
-    "LedgerFile",
-    "Minutes",
-    "MinutesOfPart",
-    "NetworkDir",
-    "OnlyNetworks",
-    "Quiet",
-    "RayAddress",
-    "SchemaFile",
-    "Seed",
-    "SeveralValues",
-    "SmallCases",
-    "StudyFolder",
-    "TableFile",
-    "examples",
-    "learning_settings",
-    "require_known",
-    "simulation_settings",
-    "table_settings",
-    "with_quiet",
-    "with_settings",
-]
-
 
 def examples(*lines: str) -> str:
     """The end of a command's help: lines to copy."""

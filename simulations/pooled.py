@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.learners import LearnerSettings, learn
@@ -20,8 +21,6 @@ from fedbn.results.outcome import PooledReference
 
 if TYPE_CHECKING:
     from fedbn.federation.state import ClientReply, FederationResult
-
-__all__ = ["pooled_reference", "pooled_table", "share_closed"]
 
 
 def pooled_table(tables: Sequence[Dataset], schema: Schema) -> Dataset:

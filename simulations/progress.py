@@ -15,17 +15,6 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, Protocol
 
-__all__ = [
-    "Count",
-    "Stages",
-    "begin_command",
-    "progress_bars",
-    "say_start",
-    "stages",
-    "starting",
-    "time_left",
-]
-
 FIRST_SECONDS = 2.0
 """Nothing is said of what takes less."""
 

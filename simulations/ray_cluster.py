@@ -20,8 +20,6 @@ from fedbn.errors import ConfigError, FlowerRunError
 from fedbn.extras import require_installed
 from fedbn.wording import reason_of
 
-__all__ = ["connect", "on_cluster", "require_address"]
-
 RETRIES = 5
 """How often a case runs again whose node or process died."""
 

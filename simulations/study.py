@@ -26,15 +26,6 @@ from simulations.study_cases import Case, Cost, Row, Run, Tick, run_cases
 
 Progress = Callable[[Tick], None]
 
-__all__ = [
-    "Progress",
-    "Row",
-    "Study",
-    "Tick",
-    "end_line",
-    "show_on",
-]
-
 
 class Study:
     """The lines of a study, in its folder.

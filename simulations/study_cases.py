@@ -19,18 +19,6 @@ Row = dict[str, Any]
 Run = Callable[[Case], Mapping[str, Any]]
 Cost = Callable[[Case], float]
 
-__all__ = [
-    "PROVENANCE",
-    "Case",
-    "Cost",
-    "Row",
-    "Run",
-    "Tick",
-    "origin",
-    "run_cases",
-    "study_settings",
-]
-
 PROVENANCE = ("cpu_seconds", "fedbn", "numpy", "python", "machine")
 """Keys of a row that say where it comes from."""
 

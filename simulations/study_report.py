@@ -14,8 +14,6 @@ from fedbn.results.page.tables import page_table
 from fedbn.whole_file import replace_file, write_whole
 from fedbn.wording import reason_of
 
-__all__ = ["Section", "cell_text", "write_study_page", "write_study_report"]
-
 
 @dataclass(frozen=True)
 class Section:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork, Regressions
 from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork

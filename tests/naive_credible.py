@@ -9,7 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores.base import LocalScore

@@ -17,7 +17,8 @@ from itertools import combinations
 
 import numpy as np
 
-from fedbn.consensus.mcbnc import POOLINGS, McbncPath, mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.path import POOLINGS, McbncPath
 from fedbn.consensus.threshold import path_states, select_consensus
 from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.graphs.dag import DAG

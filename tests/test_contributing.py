@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.scores import make_score

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from fedbn import extras
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import MissingExtraError
 from fedbn.learners import LearnerSettings, learn
 from tests.simulations.conftest import Fedbn, fedbn  # noqa: F401

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["Credible", "EdgePosterior", "credible_set"]
-
 
 @dataclass(frozen=True)
 class EdgePosterior:

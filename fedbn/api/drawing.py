@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["MAX_DRAWN", "dag_axes", "frame_of", "network_html", "new_axes"]
-
 MAX_DRAWN = 80
 """Variables up to which a notebook shows a drawing."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["Fused", "fuse"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fused:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["EdgeShare", "Learned", "default_score", "learn", "learner_settings"]
-
 DEFAULT_SCORES = {"categorical": "bdeu", "gaussian": "gaussian-bic", "mixed": "mixed-bic"}
 
 

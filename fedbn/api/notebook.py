@@ -10,8 +10,6 @@ import pandas as pd
 from fedbn.api.drawing import network_html
 from fedbn.graphs.dag import DAG
 
-__all__ = ["dag_html", "show_structures"]
-
 
 def dag_html(dag: DAG) -> str:
     """A DAG as SVG, and its edges as a table."""

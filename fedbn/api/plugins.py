@@ -26,8 +26,6 @@ from fedbn.registry import Registry, origin_of
 from fedbn.scores import SCORES
 from fedbn.scores.plugins import Kind, score_of_function
 
-__all__ = ["name_for", "register_fusion", "register_learner", "register_score"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

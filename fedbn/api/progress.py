@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-__all__ = ["DELAY", "Count", "progress_bar"]
-
 DELAY = 3.0
 """Seconds of which nothing is shown."""
 

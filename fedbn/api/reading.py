@@ -13,8 +13,6 @@ from fedbn.errors import ResultsError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_results"]
-
 
 def read_results(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     """The results of sweeps and runs, one row for each case or run.

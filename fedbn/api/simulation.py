@@ -15,7 +15,8 @@ from fedbn.api.fusing import Fused
 from fedbn.api.learning import default_score, learner_settings
 from fedbn.api.plugins import name_for
 from fedbn.api.progress import Count, progress_bar
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.data.table import Table, dataset_of, show
 from fedbn.errors import ConfigError
 from fedbn.federation.agreement import (
@@ -40,8 +41,6 @@ from fedbn.learners.plugins import LearnerFunction
 from fedbn.results.outcome import Outcome
 from fedbn.scores.scatter import scatter_of_table
 from fedbn.wording import count_of
-
-__all__ = ["Simulated", "simulate"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,8 +22,6 @@ from fedbn.privacy.dependence import WIDTH
 from fedbn.privacy.draws import Budget, Mechanism, Transcript
 from fedbn.privacy.zcdp import rho_of_choice
 
-__all__ = ["Replay", "epsilon_lower_bound", "noise_repeats", "replay"]
-
 
 @dataclass(frozen=True)
 class Replay:

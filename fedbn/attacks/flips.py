@@ -17,8 +17,6 @@ from fedbn.errors import ConfigError
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.pdag import dag_to_cpdag
 
-__all__ = ["FlipRate", "canary", "flip_rate", "flips_of"]
-
 
 @dataclass(frozen=True)
 class FlipRate:

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from fedbn.data.dataset import Dataset
 from fedbn.privacy.releases import Releaser, ReleaseTranscript
 
-__all__ = ["ReleaseReplay", "replay_releases"]
-
 
 @dataclass(frozen=True)
 class ReleaseReplay:

@@ -12,8 +12,6 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 
-__all__ = ["Learn", "Share", "Structures", "with_row", "without_row"]
-
 Structures = tuple[tuple[DAG, ...], tuple[float, ...]]
 """DAGs and a weight for each: what leaves a site."""
 

@@ -22,8 +22,6 @@ from fedbn.errors import ConfigError
 from fedbn.graphs.moral import moral_graph
 from fedbn.graphs.pdag import dag_to_cpdag
 
-__all__ = ["Membership", "Population", "features", "shadow_membership"]
-
 Population = Callable[[int, np.random.Generator], Dataset]
 """(rows, rng) -> a table; always of the same schema."""
 

@@ -18,8 +18,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.moral import moral_graph
 
-__all__ = ["UniqueVotes", "moral_votes", "reidentify", "residual", "unique_votes"]
-
 
 @dataclass(frozen=True)
 class UniqueVotes:

@@ -15,8 +15,6 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.scores.family_scores import bdeu_of_counts
 
-__all__ = ["structures_of_classes", "weights_of_structures"]
-
 
 def structures_of_classes(dags: Sequence[DAG]) -> tuple[DAG, ...]:
     """The first structure of every equivalence class; all have the same names in one order."""

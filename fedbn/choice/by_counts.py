@@ -43,7 +43,7 @@ from fedbn.arrays import Ints
 from fedbn.choice.candidates import Candidate, Candidates, cells_of
 from fedbn.choice.class_moves import look_around
 from fedbn.choice.prior import FREE, EdgePrior
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import (
@@ -54,27 +54,6 @@ from fedbn.networks.family_counts import (
     families_of,
 )
 from fedbn.scores.family_scores import FamilyScores
-
-__all__ = [
-    "Climb",
-    "Counted",
-    "CountedChoice",
-    "JudgedMove",
-    "Mechanism",
-    "begin",
-    "begin_near",
-    "choice_of",
-    "climb_on",
-    "counted_families",
-    "counted_of",
-    "family_rule",
-    "is_over",
-    "scores_of_one_model",
-    "shared_counts",
-    "taking",
-    "useful_families",
-    "worth_of",
-]
 
 TOLERANCE = 1e-6
 """Nats: a structure is better when its value is larger by more than this."""

@@ -27,7 +27,7 @@ from fedbn.arrays import Bools, Floats
 from fedbn.choice.by_counts import Climb, Counted, begin, climb_on, is_over, taking
 from fedbn.choice.candidates import CandidateLimits, Candidates
 from fedbn.choice.neighbours import neighbours
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, families_of
@@ -36,16 +36,6 @@ from fedbn.scores.mixed import block_widths, mixed_from_covariance
 from fedbn.scores.scatter import Scatter, sum_of_scatters
 from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
-
-__all__ = [
-    "Choosing",
-    "ScatterScores",
-    "Wanted",
-    "choosing_by_scatters",
-    "chosen_by_scatters",
-    "scatter_scores",
-    "scores_of_family",
-]
 
 ROUNDS = 50
 """Rounds of a climb at most."""

@@ -18,21 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fedbn.consensus.threshold import PathState
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import LARGEST_TABLE, SMALL_CELLS, Family, families_of
 from fedbn.networks.network import configurations
 from fedbn.scores.mixed import block_widths
-
-__all__ = [
-    "SUMMED_LIMITS",
-    "Candidate",
-    "CandidateLimits",
-    "Candidates",
-    "candidates_of",
-    "cells_of",
-    "with_column",
-]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family
 
-__all__ = ["look_around"]
-
 PATIENCE = 1_000
 """Rows of operators that are looked at between two kicks, for each variable; an honest search ends
 far below, and one in scores that contradict each other must end, too."""

@@ -36,16 +36,6 @@ import numpy as np
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 
-__all__ = [
-    "Liking",
-    "Sums",
-    "Verdict",
-    "Worth",
-    "most_left_out",
-    "numbers_left_out",
-    "verdict_on",
-]
-
 LEAST = 10.0
 """Nats: what is worth less is no reason to leave a site out."""
 

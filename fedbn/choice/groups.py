@@ -28,8 +28,6 @@ from fedbn.graphs.distances import smhd
 from fedbn.groups.profiles import SiteStructures, profiles_of
 from fedbn.groups.tree import tree_of
 
-__all__ = ["APART", "Groups", "confirm_parts", "cost_of_another", "medoid", "split_by_structures"]
-
 Groups = tuple[tuple[str, ...], tuple[str, ...]]
 """The names of the sites of both parts, each sorted; the larger part first."""
 

@@ -37,7 +37,7 @@ import numpy as np
 from fedbn.arrays import Bools, Ints
 from fedbn.choice.by_counts import TOLERANCE, JudgedMove, Mechanism
 from fedbn.choice.prior import EdgePrior
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import member_that_keeps
@@ -45,15 +45,6 @@ from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, families_of
 from fedbn.scores.family_scores import FIXED_POINT, bdeu_of_counts
 from fedbn.search.operators import Delete, Insert, Operator, Turn
-
-__all__ = [
-    "JudgedClimb",
-    "Told",
-    "begin_judged",
-    "go_on",
-    "judged_mechanisms",
-    "wanted_moves",
-]
 
 SET = 4
 """Neighbours that one move directs at most."""

@@ -42,18 +42,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bools
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.scores.mixed import block_widths
-
-__all__ = [
-    "EXPECTED",
-    "class_by_chance",
-    "expected_chance_pairs",
-    "number_of_parameters",
-    "paid_structures",
-    "parameters_of_families",
-]
 
 EXPECTED = 0.05
 """Chance pairs of a majority, in expectation, that a class may have."""

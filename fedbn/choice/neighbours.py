@@ -27,12 +27,10 @@ from fedbn.choice.by_counts import (
 )
 from fedbn.choice.candidates import CandidateLimits, cells_of
 from fedbn.choice.class_moves import look_around
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
 from fedbn.networks.family_counts import SMALL_CELLS, Family, families_of
-
-__all__ = ["joined_pairs", "neighbours", "within_limits"]
 
 BEST = 2
 """The neighbours of so many families of every variable are asked for."""

@@ -25,8 +25,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["FREE", "EdgePrior"]
-
 
 @dataclass(frozen=True)
 class EdgePrior:

@@ -19,8 +19,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.separation import d_separated
 
-__all__ = ["Claim", "claims_of", "parted_pairs"]
-
 
 @dataclass(frozen=True)
 class Claim:

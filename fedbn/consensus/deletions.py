@@ -15,8 +15,6 @@ from fedbn.errors import SearchError
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["delete_all", "new_deletions"]
-
 Ended = Literal["complete", "threshold", "time limit", "memory limit", "knowledge"]
 
 # Between two looks at the clock: deletions, and minimum cuts in one deletion, times n W.

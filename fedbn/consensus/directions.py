@@ -14,8 +14,6 @@ from fedbn.graphs.bits import pairs_of_bits
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["nearest_member"]
-
 Arcs = tuple[tuple[int, int], ...]
 
 # Sources tried at most for one class: below a second. Cliques of 11 open nodes need 11,264.

@@ -27,8 +27,6 @@ from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["judged_vote", "judged_vote_of"]
-
 HALF = Fraction(1, 2)
 
 

@@ -17,8 +17,6 @@ from fedbn.arrays import Bools, Ints
 from fedbn.consensus.path import McbncPath, Step
 from fedbn.fusion.inputs import MergedInputs
 
-__all__ = ["Judges", "judges_of", "never_together", "variables_of_one"]
-
 
 @dataclass(frozen=True)
 class Judges:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.consensus.path import POOLINGS, McbncPath, Pooling, Status, Step, as_threshold
+from fedbn.consensus.path import POOLINGS, McbncPath, Pooling, Step, as_threshold
 from fedbn.errors import ConfigError, SearchError
 from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.union import Report, fuse_in_stages
@@ -41,18 +41,6 @@ from fedbn.graphs.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from fedbn._core.consensus import Deletions
-
-__all__ = [
-    "POOLINGS",
-    "McbncPath",
-    "Pooling",
-    "Status",
-    "Step",
-    "as_threshold",
-    "mcbnc_path",
-    "mcbnc_paths",
-    "path_from",
-]
 
 Progress = Callable[[int, int], None]
 

@@ -18,8 +18,6 @@ from fedbn.errors import StructureError
 from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 
-__all__ = ["MinCut", "min_cut"]
-
 
 class MinCut(NamedTuple):
     """Size of the minimum cut, and the arcs (parent, child) on the cut nearest to y, sorted."""

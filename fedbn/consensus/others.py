@@ -21,8 +21,6 @@ from fedbn.consensus.votes import smhd_sums_of, votes_of
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.graphs.dag import DAG
 
-__all__ = ["TIMES", "agreed_by_rest", "far_among", "far_from", "with_say"]
-
 TIMES = 3
 """As far as the median input."""
 

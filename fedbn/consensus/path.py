@@ -16,8 +16,6 @@ from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["POOLINGS", "DeletionPath", "McbncPath", "Pooling", "Status", "Step", "as_threshold"]
-
 Status = Literal["complete", "threshold", "time limit", "memory limit", "knowledge"]
 Pooling = Literal["mean", "clip", "median"]
 POOLINGS: tuple[Pooling, ...] = ("mean", "clip", "median")

@@ -19,8 +19,6 @@ from fedbn.fusion.inputs import LARGEST_SUM, MergedInputs
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["path_from_dict", "path_to_dict"]
-
 FORMAT = "fedbn-path-1"
 
 _FRACTION = re.compile(r"[0-9]{1,100}(/[1-9][0-9]{0,99})?")

@@ -20,8 +20,6 @@ from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
 
-__all__ = ["Polished", "polish"]
-
 
 @dataclass(frozen=True)
 class Polished:

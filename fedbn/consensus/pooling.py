@@ -36,8 +36,6 @@ from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.treewidth import dag_treewidth
 
-__all__ = ["ROBUST", "Robust", "poolings_of", "prefer", "select_among"]
-
 NEARER = Fraction(9, 10)
 """So much of the distance of a path's state must a judged vote have less than, to be taken."""
 

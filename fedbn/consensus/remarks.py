@@ -10,8 +10,6 @@ from fedbn.consensus.votes import divided_pairs, votes_of
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.wording import count_of, list_some
 
-__all__ = ["is_judged_vote", "on_inputs", "remarks"]
-
 PAIRS_NAMED, APART_NAMED = 10, 20
 DIVIDED_SITES = 4
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["site_interval"]
-
 
 def site_interval(joining: int, sites: int, level: float = 0.95) -> tuple[float, float]:
     """The exact interval of the share of sites that join a pair (Clopper and Pearson 1934).

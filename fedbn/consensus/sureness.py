@@ -18,8 +18,6 @@ import numpy as np
 
 from fedbn.arrays import Floats, Ints
 
-__all__ = ["SURENESS", "Pairs", "features", "pairs_of", "probabilities"]
-
 SURENESS = (
     1.766, 2.075, 0.2873, -0.3671, -0.5589, -0.2415,
     -0.4365, -0.294, -0.6008, -0.2869, 0.2983, -1.185,

@@ -62,19 +62,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.treewidth import dag_treewidth
 
-__all__ = [
-    "READINGS",
-    "Consensus",
-    "PathState",
-    "Reading",
-    "consensus_beside_path",
-    "lower_bound",
-    "missing_pairs",
-    "path_states",
-    "preference",
-    "select_consensus",
-]
-
 Reading = Literal["best", "search", "refusion"]
 READINGS: tuple[Reading, ...] = ("best", "search", "refusion")
 StateReading = Literal["search", "refusion", "vote", "others"]

@@ -19,18 +19,6 @@ from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.averaging import ArcVotes
 from fedbn.graphs.dag import DAG
 
-__all__ = [
-    "Votes",
-    "divided_pairs",
-    "lower_bound",
-    "mean_smhd_by_votes",
-    "missing_pairs",
-    "moral_votes_of",
-    "smhd_sums_of",
-    "votes_of",
-    "votes_of_bits",
-]
-
 
 class Votes(NamedTuple):
     """Weights of inputs, on those pairs of variables alone that have some.

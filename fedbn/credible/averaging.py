@@ -21,16 +21,6 @@ from fedbn.credible.sampling import sample_dags
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.dag import DAG
 
-__all__ = [
-    "ancestor_posteriors",
-    "averaged_edges",
-    "class_edge_posteriors",
-    "posterior",
-    "skeleton_posteriors",
-    "v_structure_posteriors",
-    "weighted_structures",
-]
-
 CONSIDERED = 20_000
 
 

@@ -16,8 +16,6 @@ from fedbn.search.families.cluster_lp import ClusterBound
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE
 
-__all__ = ["Problem", "build_diagram"]
-
 PIECE = 4_000_000  # sums that are sorted at once
 
 

@@ -15,8 +15,6 @@ import numpy as np
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 
-__all__ = ["class_size"]
-
 Edges = frozenset[tuple[int, int]]
 
 

@@ -35,8 +35,6 @@ from fedbn.credible.profiles import Profile
 from fedbn.graphs.dag import DAG
 from fedbn.search.families.families import Families
 
-__all__ = ["CredibleClass", "MarkovClasses", "markov_classes"]
-
 CHUNK = 200_000
 LISTED_DAGS = 2_000_000  # components with more are searched for representatives
 

@@ -23,8 +23,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import Limit, free_memory, in_words
 
-__all__ = ["CredibleStructures", "credible_structures"]
-
 
 @dataclass(frozen=True)
 class CredibleStructures:

@@ -24,8 +24,6 @@ from fedbn.credible.enumerate import CredibleSet
 from fedbn.errors import SearchError
 from fedbn.scores.base import LocalScore
 
-__all__ = ["MAX_VARIABLES", "covered_share"]
-
 MAX_VARIABLES = 8
 
 

@@ -21,8 +21,6 @@ from fedbn.credible.profiles import Profile
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE
 
-__all__ = ["Listed", "depth_first"]
-
 CHUNK = 100_000
 STEPS = 20_000_000  # where no time limit is given
 

@@ -23,8 +23,6 @@ from fedbn.credible.limits import Limits
 from fedbn.credible.profiles import Profile
 from fedbn.search.families.families import Families
 
-__all__ = ["Barred", "Diagram"]
-
 
 class Barred(NamedTuple):
     """Families that must not go with each family f: family[start[f] : start[f + 1]].

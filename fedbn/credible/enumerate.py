@@ -30,8 +30,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.limits import in_words
 from fedbn.search.families.parent_sets import TOLERANCE
 
-__all__ = ["CredibleSet", "RankedDAG", "combine", "credible_set", "ordered_sums"]
-
 
 @dataclass(frozen=True)
 class RankedDAG:

@@ -28,8 +28,6 @@ from fedbn.search.families.parent_sets import TOLERANCE
 from fedbn.search.families.subset_dp import best_choice, subset_bytes, subset_tables
 from fedbn.wording import count_of
 
-__all__ = ["Component", "filtered_components"]
-
 TABLE_NODES = 22  # up to here dynamic programming, which needs 1 s and 450 MiB
 
 Notify = Callable[[str], None]

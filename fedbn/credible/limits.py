@@ -15,8 +15,6 @@ from fedbn._core.credible import Stop
 from fedbn.errors import SearchError
 from fedbn.limits import free_memory
 
-__all__ = ["DiagramLimit", "Limits"]
-
 
 class DiagramLimit(SearchError):  # noqa: N818
     """A set needs more memory or time than it was given."""

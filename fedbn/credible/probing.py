@@ -31,8 +31,6 @@ from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.families.families import Families
 from fedbn.search.families.family_program import family_program, require_cluster
 
-__all__ = ["IntegerProgram", "Probe", "integer_probe", "relaxed_probe"]
-
 MARGIN = 1e-3
 TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance")
 SOLVE_SECONDS = 20.0

@@ -8,8 +8,6 @@ import numpy as np
 
 from fedbn.arrays import Floats
 
-__all__ = ["Profile"]
-
 
 @dataclass(frozen=True)
 class Profile:

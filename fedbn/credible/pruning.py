@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from fedbn.bounded_file import read_bounded
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, DataError
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import NOTHING_MET, Limit
@@ -30,17 +31,6 @@ from fedbn.search.families.known import families_that_keep
 from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
-
-__all__ = [
-    "PAPER_EPSILON",
-    "Candidates",
-    "candidate_sets",
-    "listed_candidates",
-    "log_bayes_factor",
-    "paper_parent_sets",
-    "read_scores",
-    "write_scores",
-]
 
 
 @dataclass(frozen=True, eq=False)

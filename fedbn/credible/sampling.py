@@ -13,8 +13,6 @@ import numpy as np
 from fedbn.credible.enumerate import CredibleSet, combine, cumulative_weight
 from fedbn.graphs.dag import DAG
 
-__all__ = ["sample_dags"]
-
 
 def sample_dags(credible: CredibleSet, rng: np.random.Generator) -> Iterator[DAG]:
     """Independent draws without end.

@@ -23,8 +23,6 @@ from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE
 from fedbn.search.ges import ges
 
-__all__ = ["superstructure_candidates"]
-
 NEIGHBOURS = 6
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from fedbn.errors import DataError
 
-__all__ = ["LARGEST_EXACT", "Column", "index_type", "mask", "require_header", "require_rows"]
-
 LARGEST_EXACT = 2.0**53
 """Beyond this, not every integer is a float."""
 

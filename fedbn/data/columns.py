@@ -16,15 +16,6 @@ from fedbn.data.csv_columns import csv_columns, csv_names
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError, did_you_mean
 
-__all__ = [
-    "TABLE_SUFFIXES",
-    "chosen_columns",
-    "column_names",
-    "read_columns",
-    "require_columns",
-    "require_some_has",
-]
-
 CSV_SUFFIXES = (".csv", ".csv.gz")
 PARQUET_SUFFIXES = (".parquet",)
 PROGRAM_SUFFIXES = (".feather", ".xlsx", ".sav", ".dta", ".sas7bdat", ".xpt")

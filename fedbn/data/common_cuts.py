@@ -23,8 +23,6 @@ from fedbn.data.scales import scale_remarks
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import FedbnWarning
 
-__all__ = ["many_numbers", "tables_with_cuts"]
-
 Numbers = Mapping[str, NDArray[np.float64]]
 
 

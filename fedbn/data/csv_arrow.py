@@ -22,8 +22,6 @@ from fedbn.data.column import LARGEST_EXACT, Column, index_type
 from fedbn.data.csv_quotes import look_at_quotes
 from fedbn.data.table_format import TableFormat
 
-__all__ = ["arrow_columns"]
-
 _BLOCK = 1 << 20
 """Bytes that pyarrow takes at one time."""
 

@@ -27,8 +27,6 @@ from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError
 from fedbn.wording import count_of
 
-__all__ = ["csv_columns", "csv_names"]
-
 _SMALL = 2 << 20
 """Bytes of a file that is read without pyarrow."""
 

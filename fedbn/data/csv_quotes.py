@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 
-__all__ = ["Quoting", "look_at_quotes"]
-
 Quoting = Literal["none", "plain", "spanning", "wrong"]
 """No quote at all; every quote opens or closes a whole cell or is doubled inside one; and some cell
 spans lines; or none of these."""

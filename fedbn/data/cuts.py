@@ -17,16 +17,6 @@ from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError, SchemaError
 
-__all__ = [
-    "Cuts",
-    "cuts_text",
-    "interval_codes",
-    "interval_names",
-    "interval_of",
-    "number_text",
-    "parse_cuts",
-]
-
 Cuts = tuple[float, ...]
 
 _INTERVAL = re.compile(r"\d+: \(\S+, (-?(?:inf|\d[\d.e+-]*))[\])]")

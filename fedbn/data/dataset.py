@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbn.arrays import Bools, Codes, Floats, Indices
-from fedbn.data.schema import Kind, Schema, Variable, union_schema
+from fedbn.data.schema import Kind, Schema
 from fedbn.errors import DataError
-
-__all__ = ["Dataset", "Kind", "Schema", "Variable", "union_schema"]
 
 
 @dataclass(frozen=True, eq=False)

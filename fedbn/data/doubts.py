@@ -17,8 +17,6 @@ from fedbn.data.schema import MISSING_STATE
 from fedbn.data.spellings import meaning
 from fedbn.wording import count_of, list_some
 
-__all__ = ["are_dates", "date_words", "missing_codes", "record_numbers", "twin_words"]
-
 _BELOW = frozenset([-7, -8, -9, -77, -88, -99, -777, -888, -999, -9999])
 _ABOVE = frozenset([99, 888, 999, 8888, 9999, 99999])
 """Numbers that questionnaires and laboratories write where there is no number."""

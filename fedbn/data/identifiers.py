@@ -17,8 +17,6 @@ from fedbn.data.schema import MISSING_STATE
 from fedbn.errors import ConfigError
 from fedbn.wording import count_of
 
-__all__ = ["IdentifierRule", "identifying_columns"]
-
 
 @dataclass(frozen=True)
 class IdentifierRule:

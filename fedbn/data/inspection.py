@@ -32,8 +32,6 @@ from fedbn.data.spellings import meaning
 from fedbn.data.table_format import TableFormat
 from fedbn.wording import count_of, list_some
 
-__all__ = ["ColumnFacts", "TableFacts", "column_numbers", "identifiers", "inspect"]
-
 INTERVALS = 4
 """How many intervals are proposed for a column of numbers."""
 

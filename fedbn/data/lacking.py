@@ -7,8 +7,6 @@ import numpy as np
 from fedbn.arrays import Bools, Ints
 from fedbn.errors import ConfigError
 
-__all__ = ["draw_columns"]
-
 
 def draw_columns(
     n: int,

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema, Variable
-from fedbn.data.schema import MISSING_STATE
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import MISSING_STATE, Schema, Variable
 from fedbn.errors import SchemaError
-
-__all__ = ["SiteMapping"]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from fedbn.data.column import Column, require_header, require_rows
 from fedbn.data.typed_columns import typed_column
 from fedbn.errors import DataError
 
-__all__ = ["parquet_columns", "parquet_names"]
-
 
 def parquet_names(source: str, content: bytes) -> tuple[str, ...]:
     """The names in the file's order; raises DataError."""

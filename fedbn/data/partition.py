@@ -25,16 +25,6 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.wording import count_of
 
-__all__ = [
-    "Sizes",
-    "latent_clusters",
-    "part_sizes",
-    "partition_by_column",
-    "partition_dirichlet",
-    "partition_dirichlet_latent",
-    "partition_iid",
-]
-
 Sizes = Literal["equal", "skewed"]
 
 _CLUSTERING_ROWS = 2_000

@@ -29,8 +29,6 @@ from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, DataError, FedbnWarning
 from fedbn.wording import count_of
 
-__all__ = ["MISSING_CELLS", "NA_LIKE", "Preparation", "Prepared", "prepare"]
-
 NA_LIKE = frozenset(
     ["na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", ".", "unknown", "missing"]
 )

@@ -24,8 +24,6 @@ from fedbn.data.typed_columns import typed_column, with_whole_numbers
 from fedbn.errors import DataError, did_you_mean
 from fedbn.wording import reason_of
 
-__all__ = ["STATISTICS", "program_columns", "program_names"]
-
 SAS = {".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
 STATISTICS = {".sav": "read_sav", ".dta": "read_dta", **SAS}
 """Suffix -> the function of pyreadstat."""

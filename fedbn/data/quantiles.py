@@ -26,22 +26,6 @@ from fedbn.data.cuts import Cuts, number_text
 from fedbn.errors import ConfigError, DataError
 from fedbn.wording import count_of, list_some
 
-__all__ = [
-    "MANY_NUMBERS",
-    "ROUNDS",
-    "Histogram",
-    "Question",
-    "Selection",
-    "histogram",
-    "number_of",
-    "ordered_bits",
-    "parse_intervals",
-    "total_of",
-    "uncut_remarks",
-    "wanted_intervals",
-    "weights_of",
-]
-
 ROUNDS = 3
 BITS = 12
 """Bits of a number that a round reads."""

@@ -19,8 +19,6 @@ from fedbn.data.cuts import Cuts, interval_names, number_text
 from fedbn.data.quantiles import BITS, Histogram, number_of
 from fedbn.wording import count_of, list_some
 
-__all__ = ["factor_words", "one_interval_words", "same_histograms", "scale_remarks"]
-
 CLOSE = 1.6
 """A known factor is named where the ratio of the numbers is at most so far from it, times or by."""
 

@@ -24,19 +24,6 @@ from fedbn.arrays import Codes
 from fedbn.data.cuts import Cuts, checked_cuts, interval_names
 from fedbn.errors import ConfigError, SchemaError
 
-__all__ = [
-    "MISSING_CELLS",
-    "MISSING_COLUMNS",
-    "MISSING_STATE",
-    "Codes",
-    "Kind",
-    "Schema",
-    "Variable",
-    "find_kind",
-    "suits",
-    "union_schema",
-]
-
 Kind = Literal["categorical", "gaussian", "mixed"]
 KINDS: tuple[Kind, ...] = ("categorical", "gaussian", "mixed")
 

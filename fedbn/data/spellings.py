@@ -14,9 +14,6 @@ from fedbn.data.schema import MISSING_STATE, Schema
 from fedbn.errors import SchemaError
 from fedbn.wording import list_some
 
-__all__ = ["meaning", "require_one_spelling", "require_shared_states"]
-
-
 MAPPED = 6
 """States for which a line is written out."""
 

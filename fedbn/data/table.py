@@ -21,8 +21,6 @@ from fedbn.wording import count_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "dataset_of", "read_table", "show"]
-
 SOURCE = "the table"
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from fedbn.errors import ConfigError
 
-__all__ = ["DECIMALS", "ENCODINGS", "HEADERS", "SEPARATORS", "TableFormat"]
-
 SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t", "\t": "\t", "space": " "}
 ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")
 DECIMALS = (".", ",")

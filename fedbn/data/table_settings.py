@@ -13,8 +13,6 @@ from fedbn.data.table_format import DECIMALS, ENCODINGS, HEADERS, SEPARATORS, Ta
 from fedbn.errors import ConfigError
 from fedbn.setting import Settings, at_least, one_of, setting
 
-__all__ = ["TableSettings"]
-
 
 @dataclass(frozen=True)
 class TableSettings(Settings):

@@ -26,32 +26,18 @@ from fedbn.data.columns import (
     PARQUET_SUFFIXES,
     TABLE_SUFFIXES,
     chosen_columns,
-    column_names,
     read_columns,
     require_columns,
 )
-from fedbn.data.dataset import Dataset, Kind, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.doubts import twin_words
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation, Prepared, prepare
-from fedbn.data.schema import find_kind, suits
+from fedbn.data.schema import Kind, Schema, find_kind, suits
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, DataError, FedbnWarning, SchemaError
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
-
-__all__ = [
-    "TABLE_SUFFIXES",
-    "column_names",
-    "column_values",
-    "csv_text",
-    "read_dataset",
-    "read_prepared",
-    "read_schema",
-    "table_stem",
-    "write_schema",
-    "write_table",
-]
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 

@@ -14,8 +14,6 @@ import pyarrow as pa
 
 from fedbn.data.column import Column
 
-__all__ = ["typed_column", "with_whole_numbers"]
-
 
 def typed_column(source: str, name: str, column: Any) -> Column:
     """The module's rule for a pyarrow.ChunkedArray; numbers keep all their digits."""

@@ -18,23 +18,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fedbn.data.dataset import Schema, union_schema
-from fedbn.data.schema import MISSING_COLUMNS
+from fedbn.data.schema import MISSING_COLUMNS, Schema, union_schema
 from fedbn.data.spellings import require_one_spelling, require_shared_states
 from fedbn.errors import SchemaError
 from fedbn.wording import count_of, list_some
-
-__all__ = [
-    "Agreement",
-    "LoneStates",
-    "Mismatch",
-    "dividing_columns",
-    "list_alone",
-    "negotiate",
-    "own_part",
-    "own_states",
-    "remark",
-]
 
 LoneStates = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Site -> column -> states that no other site has."""

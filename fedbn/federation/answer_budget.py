@@ -20,8 +20,6 @@ from fedbn.federation.kept_lines import MAX_KEPT, named_errors, require_room, to
 from fedbn.locked_file import append, open_locked
 from fedbn.whole_file import replace_file
 
-__all__ = ["budget_beside", "reserve_answer"]
-
 FEWEST = 256
 """Lines below which none are put together."""
 

@@ -19,7 +19,7 @@ from fedbn.bounded_file import json_value
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.pooling import select_among
 from fedbn.consensus.threshold import Reading
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict, with_choice
 from fedbn.federation.message import StructureMessage
@@ -30,15 +30,6 @@ from fedbn.federation.settings import Experiment
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.knowledge import is_text
-
-__all__ = [
-    "STATE_FILE",
-    "Checkpoint",
-    "checkpoint_text",
-    "read_checkpoint",
-    "require_same_settings",
-    "result_files",
-]
 
 FORMAT = "fedbn-checkpoint-1"
 

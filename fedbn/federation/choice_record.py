@@ -13,19 +13,11 @@ from fedbn.choice.by_counts import CountedChoice, JudgedMove, Mechanism, counted
 from fedbn.choice.candidates import cells_of
 from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.distances import mean_smhd
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
-
-__all__ = [
-    "choice_facts",
-    "choice_from_dict",
-    "choice_to_dict",
-    "counted_consensus",
-    "with_choice",
-]
 
 _PLAIN = (
     "score",

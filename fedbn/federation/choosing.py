@@ -9,8 +9,6 @@ from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
 from fedbn.federation.whole_families import columns_differ
 
-__all__ = ["begin_choosing"]
-
 
 def begin_choosing(
     result: FederationResult, settings: ConsensusSettings, ess: float, seed: int

@@ -19,16 +19,13 @@ from functools import cached_property
 from typing import Any
 
 from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Kind, Schema
 from fedbn.data.preparation import Preparation
-from fedbn.data.schema import find_kind, suits
+from fedbn.data.schema import Kind, Schema, find_kind, suits
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError, SchemaError
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.policy import refusal
 from fedbn.federation.site_file import SiteFile
-
-__all__ = ["Contract", "decisions_of", "kind_of"]
 
 FORM = ("separator", "decimal", "encoding", "header", "skip_lines", "sheet")
 

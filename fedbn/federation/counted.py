@@ -29,8 +29,6 @@ from fedbn.networks.family_counts import FamilyCounts
 from fedbn.privacy.small_counts import COMPARED_CELLS
 from fedbn.privacy.told_counts import ToldCounts, pairs_to_compare
 
-__all__ = ["counted_beside", "enter_counts", "enter_sums", "read_tables", "tables_of"]
-
 
 def counted_beside(log: Path) -> Path:
     """Where it is written what a site with this log has counted."""

@@ -48,7 +48,7 @@ from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structur
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.consensus.threshold import PathState, path_states
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
@@ -58,15 +58,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, sum_of_counts
 from fedbn.scores.family_scores import FIXED_POINT, family_scores
-
-__all__ = [
-    "ClassStates",
-    "Counting",
-    "by_preference",
-    "open_counting",
-    "open_dialogue",
-    "states_of_classes",
-]
 
 ClassStates = Sequence[tuple[float, Sequence[PathState]]]
 """The row weight of every class, and its states by preference."""

@@ -25,17 +25,6 @@ from fedbn.errors import MessageError
 from fedbn.federation.courier_keys import PublicKey, Signer, is_signed
 from fedbn.wording import printable, reason_of
 
-__all__ = [
-    "CourierReply",
-    "CourierRequest",
-    "Records",
-    "Sealed",
-    "open_sealed",
-    "reply_in",
-    "request_in",
-    "seal",
-]
-
 FORMAT = "fedbn courier 1"
 """The name of the format: a reader takes no other."""
 

@@ -37,18 +37,6 @@ from fedbn.bounded_file import MAX_SETTINGS, read_bounded
 from fedbn.errors import ConfigError, MessageError
 from fedbn.wording import reason_of
 
-__all__ = [
-    "Authority",
-    "PublicKey",
-    "Signer",
-    "fingerprint",
-    "is_signed",
-    "public_key",
-    "public_line",
-    "server_signer",
-    "site_signer",
-]
-
 PublicKey = EllipticCurvePublicKey
 
 

@@ -25,18 +25,6 @@ from fedbn.errors import ConfigError, MessageError, ResultsError
 from fedbn.federation.courier_file import Records
 from fedbn.wording import reason_of
 
-__all__ = [
-    "ANSWERED",
-    "AWAITED",
-    "FILE",
-    "TOLD",
-    "WITHOUT",
-    "Asked",
-    "CourierRun",
-    "question_of",
-    "read_run",
-]
-
 FILE = "courier.json"
 """The run, in its folder."""
 

@@ -28,8 +28,6 @@ from fedbn.federation.kept_lines import enter_lines
 from fedbn.federation.policy import refusal
 from fedbn.privacy.small_buckets import thin_out, told_counts
 
-__all__ = ["MAX_BUCKETS", "answer_question", "askable", "rounds_beside"]
-
 MAX_BUCKETS = 19
 """Buckets of one column that a round may ask for: those of the cut points of 20 intervals."""
 

@@ -17,8 +17,6 @@ import numpy as np
 from fedbn.federation.state import ClientReply
 from fedbn.graphs.dag import DAG
 
-__all__ = ["without_dense"]
-
 PAIRS_PER_VARIABLE = 2
 
 

@@ -23,18 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.family_message import FamilyRequest, tables_given
 from fedbn.wording import count_of
-
-__all__ = [
-    "Content",
-    "Disclosure",
-    "count_words",
-    "digest",
-    "schema_words",
-    "structure_words",
-]
 
 Content = Mapping[str, Mapping[str, bytes]]
 """Record name -> key -> value, as bytes."""

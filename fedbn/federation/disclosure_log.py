@@ -31,15 +31,6 @@ from fedbn.locked_file import last_byte, open_locked
 from fedbn.whole_file import replace_file
 from fedbn.wording import reason_of
 
-__all__ = [
-    "Log",
-    "append",
-    "head_of",
-    "keep_copy",
-    "log_beside",
-    "read_log",
-]
-
 START = "0" * 64
 """What the first line has for the hash of the line before."""
 

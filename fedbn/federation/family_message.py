@@ -39,7 +39,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
 from fedbn.networks.family_counts import (
     MAX_ROWS,
@@ -53,20 +54,6 @@ from fedbn.scores.family_scores import own_scores
 from fedbn.wire.arrays import ArrayFormat, Field, Mark, unpack_bits
 from fedbn.wire.npy import Arrays
 from fedbn.wire.sender import said_by
-
-__all__ = [
-    "ANSWERS",
-    "MAX_SITE_ROWS",
-    "REQUESTS",
-    "FamilyAnswer",
-    "FamilyRequest",
-    "answer_from_arrays",
-    "answer_request",
-    "answer_to_arrays",
-    "request_from_arrays",
-    "request_to_arrays",
-    "tables_given",
-]
 
 VERSION = 4
 """Of both forms."""

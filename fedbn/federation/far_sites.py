@@ -10,8 +10,6 @@ from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import induced_smhd
 
-__all__ = ["distances_of_sites", "far_sites"]
-
 
 def distances_of_sites(result: FederationResult) -> dict[str, float]:
     """Client -> the mean SMHD of its structures to the consensus, over its own variables."""

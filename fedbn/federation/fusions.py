@@ -19,7 +19,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.consensus.threshold import Consensus, Reading, select_consensus
 from fedbn.data.table import show
@@ -36,8 +37,6 @@ from fedbn.learners.plugins import checked_dag, require_parameters
 from fedbn.own_settings import with_own
 from fedbn.registry import Registry, origin_of
 from fedbn.wording import count_of, list_some
-
-__all__ = ["FUSIONS", "Fusion", "FusionFunction", "fuse_weighted", "fusion_of", "require_fusion"]
 
 Progress = Callable[[int, int], None]
 Made = DAG | tuple[McbncPath, ...]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.groups.core import SharedCore, core_of
@@ -18,8 +18,6 @@ from fedbn.groups.differences import Difference, differences_by_votes, votes_of_
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.parameter_sources import ParameterSources
 from fedbn.wording import count_of, list_some
-
-__all__ = ["GroupOfSums", "GroupedSums", "numbered_groups"]
 
 
 @dataclass(frozen=True)

@@ -20,18 +20,6 @@ from fedbn.federation.reply_limits import Limits
 from fedbn.wire.sender import said_by
 from fedbn.wire.texts import TextFormat
 
-__all__ = [
-    "COUNTS",
-    "KINDS",
-    "QUESTIONS",
-    "histogram_from_text",
-    "histogram_to_text",
-    "kinds_from_text",
-    "kinds_to_text",
-    "question_from_text",
-    "question_to_text",
-]
-
 
 @dataclass(frozen=True)
 class Asked:

@@ -41,8 +41,6 @@ from fedbn.federation.state import FederationResult
 from fedbn.federation.whole_families import columns_of
 from fedbn.networks.family_counts import Family, FamilyTables
 
-__all__ = ["JudgedCounting", "open_judged"]
-
 
 @dataclass(frozen=True, eq=False)
 class JudgedCounting:

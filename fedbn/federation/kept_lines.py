@@ -18,8 +18,6 @@ from fedbn.errors import ResultsError
 from fedbn.federation.policy import refusal
 from fedbn.locked_file import append, open_locked
 
-__all__ = ["MAX_KEPT", "enter_lines", "named_errors", "require_room", "to_line"]
-
 MAX_KEPT = 1 << 24
 """Bytes of such a file."""
 

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
 from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.dag import DAG, matrix_of_pairs

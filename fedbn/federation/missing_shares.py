@@ -15,8 +15,6 @@ from fedbn.errors import DataError, MessageError
 from fedbn.privacy.told_counts import ToldCounts, missing_cells
 from fedbn.wire.texts import canonical
 
-__all__ = ["MissingShares", "missing_counts", "missing_shares", "read_shares", "shares_text"]
-
 UNIT = 5
 
 MissingShares = tuple[tuple[str, int], ...]

@@ -20,8 +20,6 @@ from fedbn.learners.table import users_of
 from fedbn.registry import Registry
 from fedbn.scores import SCORES
 
-__all__ = ["Offers"]
-
 
 @dataclass(frozen=True)
 class Offers:

@@ -17,8 +17,6 @@ from fedbn.own_settings import own_settings, own_texts, own_values, with_own
 from fedbn.registry import Registry
 from fedbn.setting import Setting, Settings
 
-__all__ = ["plugin_settings", "with_all_own", "with_plugin_settings"]
-
 Said = tuple[tuple[str, type, Any], ...]
 
 

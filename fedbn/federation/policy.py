@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fedbn.arrays import Ints
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.identifiers import IdentifierRule, identifying_columns
-from fedbn.data.schema import KINDS
+from fedbn.data.schema import KINDS, Schema
 from fedbn.errors import PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
 from fedbn.networks.family_counts import Family, FamilyCounts
@@ -23,8 +23,6 @@ from fedbn.privacy.guarantee import Guarantee
 from fedbn.privacy.small_counts import COMPARED_CELLS, RULES, CountRule, round_counts
 from fedbn.setting import Settings, at_least, one_of, setting, sha256
 from fedbn.wording import count_of
-
-__all__ = ["REASONS", "SitePolicy", "refusal"]
 
 REASONS = (
     "min-rows",

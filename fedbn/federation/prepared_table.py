@@ -31,16 +31,6 @@ from fedbn.federation.site_table import site_table
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of
 
-__all__ = [
-    "PreparedTable",
-    "contract_of",
-    "prepare",
-    "prepared_path",
-    "renew",
-    "rows_of",
-    "write_prepared",
-]
-
 CONTRACT = b"fedbn.contract"
 """The key of the contract in the file's metadata."""
 

@@ -17,8 +17,6 @@ from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import find_learner, kind_of_score
 from fedbn.privacy.guarantee import Guarantee
 
-__all__ = ["guarantee_of", "require_private_run"]
-
 
 def guarantee_of(settings: LearnerSettings) -> Guarantee | None:
     """What the learner promises; None for one that is not private."""

@@ -16,19 +16,6 @@ import numpy as np
 from fedbn.wire.arrays import ArrayFormat, Field
 from fedbn.wire.records import RecordFormat
 
-__all__ = [
-    "DIAGNOSTICS",
-    "HISTOGRAM",
-    "KEYS",
-    "MASKED",
-    "QUESTION",
-    "RECEIPT",
-    "REPORT",
-    "SCHEMA",
-    "SUMS",
-    "TASK",
-]
-
 TASK = RecordFormat(
     "task",
     {"round": int},

@@ -20,7 +20,8 @@ import numpy as np
 
 from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
 from fedbn.consensus.votes import moral_votes_of
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.agreement import own_part
 from fedbn.federation.density import without_dense

@@ -21,15 +21,6 @@ from fedbn.federation.plugin_keys import with_plugin_settings
 from fedbn.federation.settings import GROUPS, Experiment, all_settings
 from fedbn.setting import Setting
 
-__all__ = [
-    "NOT_GIVEN",
-    "RunConfigValue",
-    "from_run_config",
-    "run_config_keys",
-    "to_run_config",
-    "typed_values",
-]
-
 RunConfigValue = str | int | float | bool
 """What Flower allows as a value of a run config."""
 

@@ -9,14 +9,12 @@ import numpy as np
 
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import cells_of
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.far_sites import distances_of_sites, far_sites
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.state import FederationResult
 from fedbn.networks.family_counts import Family
 from fedbn.wording import count_of, list_some
-
-__all__ = ["run_remarks"]
 
 SHOWN = 3
 """How many families, sites or columns a sentence names."""

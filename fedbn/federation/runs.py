@@ -23,9 +23,6 @@ from fedbn.federation.settings import (
 )
 from fedbn.learners.settings import LearnerSettings
 
-__all__ = ["ServerRun", "SiteRun", "server_run", "site_run"]
-
-
 DAY = 24 * 3600.0
 
 

@@ -6,7 +6,7 @@ import json
 import unicodedata
 
 from fedbn.bounded_file import json_value
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import FedbnError, MessageError
 from fedbn.federation.reply_limits import Limits
 from fedbn.wire.sender import said_by

@@ -27,8 +27,6 @@ from fedbn.networks.network import BayesianNetwork
 from fedbn.secure.family_sums import sum_families
 from fedbn.secure.requests import SumRequest
 
-__all__ = ["Lacking", "open_summed", "summed_choice", "summed_parameters", "with_summed_choice"]
-
 Lacking = str | None
 """Why there are no counts, or no more."""
 

@@ -20,7 +20,7 @@ from fedbn.choice.by_counts import CountedChoice
 from fedbn.consensus.pooling import Robust, poolings_of
 from fedbn.consensus.threshold import Consensus, Reading
 from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.settings import ConsensusSettings
@@ -35,18 +35,6 @@ from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus
 from fedbn.secure.session import Member, Terms
 from fedbn.wording import count_of, list_some
-
-__all__ = [
-    "SecureResult",
-    "SumCost",
-    "VotedConsensus",
-    "answered_columns",
-    "result_of",
-    "search_of",
-    "statements",
-    "table_requests",
-    "terms_of",
-]
 
 _QUORUM = (
     "A vote quorum above 1 keeps rare arcs out of the fusions: the consensus is not that of the "

@@ -28,7 +28,7 @@ from fedbn.choice.by_scatters import (
     scores_of_family,
 )
 from fedbn.choice.candidates import CandidateLimits
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError, QuorumError
 from fedbn.federation.counting import STREAM
 from fedbn.federation.runs import ServerRun
@@ -38,8 +38,6 @@ from fedbn.federation.sums_message import require_askable
 from fedbn.networks.family_counts import Family
 from fedbn.secure.requests import SumRequest
 from fedbn.secure.scatter_sums import sum_own_scores, sum_scatters
-
-__all__ = ["summed_choice_by_scatters"]
 
 
 def summed_choice_by_scatters(

@@ -31,21 +31,6 @@ from fedbn.setting import (
     settings_of,
 )
 
-__all__ = [
-    "AGGREGATIONS",
-    "ENGINES",
-    "GROUPS",
-    "ROBUST",
-    "ConsensusSettings",
-    "CourierSettings",
-    "DataSettings",
-    "Experiment",
-    "FederationSettings",
-    "OutputSettings",
-    "RoundSettings",
-    "all_settings",
-]
-
 ENGINES = ("flower", "in-process")
 ROBUST = ("best", "mean", "clip", "median")
 AGGREGATIONS = ("open", "secure-sums", "moral-votes")

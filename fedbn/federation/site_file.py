@@ -30,8 +30,6 @@ from fedbn.federation.offers import Offers
 from fedbn.federation.policy import SitePolicy
 from fedbn.setting import sha256
 
-__all__ = ["CourierKeys", "SiteFile", "is_site_file", "read_site_file"]
-
 
 @dataclass(frozen=True)
 class CourierKeys:

@@ -17,21 +17,13 @@ from numpy.typing import NDArray
 from fedbn.data.column import Column
 from fedbn.data.columns import chosen_columns, read_columns
 from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Kind
 from fedbn.data.inspection import column_numbers, identifiers
 from fedbn.data.preparation import Preparation, Prepared, without_missing_rows
+from fedbn.data.schema import Kind
 from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import read_prepared
 from fedbn.errors import FedbnWarning
 from fedbn.federation.site_file import SiteFile
-
-__all__ = [
-    "require_admitted",
-    "site_numbers",
-    "site_preparation",
-    "site_table",
-    "without_identifiers",
-]
 
 Numbers = Mapping[str, NDArray[np.float64]]
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.ladder import paid_structures
-from fedbn.consensus.mcbnc import McbncPath
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.threshold import Consensus
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.missing_shares import MissingShares
 from fedbn.graphs.dag import DAG
-
-__all__ = ["ClientReply", "FederationResult", "FusedClass", "ServerState", "paid_replies"]
 
 
 @dataclass(frozen=True)

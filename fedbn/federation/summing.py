@@ -30,8 +30,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, families_of
 from fedbn.scores.scatter import Scatter
 
-__all__ = ["choose_by_sums"]
-
 
 def choose_by_sums(
     result: FederationResult,

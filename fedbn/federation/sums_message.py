@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbn.arrays import Ints
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError, NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import NumberFamily
@@ -42,19 +42,6 @@ from fedbn.scores.scatter import MAX_SITE_ROWS, Scatter
 from fedbn.wire.arrays import ArrayFormat, Field
 from fedbn.wire.npy import Arrays
 from fedbn.wire.sender import said_by
-
-__all__ = [
-    "CONDITIONALS",
-    "MOMENTS",
-    "SCATTERS",
-    "moments_from_arrays",
-    "moments_to_arrays",
-    "require_askable",
-    "scatter_from_arrays",
-    "scatter_to_arrays",
-    "sums_from_arrays",
-    "sums_to_arrays",
-]
 
 MAX_VALUE = 1e130
 """Means of one site at most; with sums of products up to its square, pooled sums stay finite."""

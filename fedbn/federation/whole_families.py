@@ -12,8 +12,6 @@ from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.state import FederationResult
 from fedbn.networks.family_counts import Family, FamilyTables
 
-__all__ = ["columns_differ", "columns_of", "own_families", "requests_of"]
-
 Columns = Mapping[str, frozenset[int]]
 """Site -> the agreed columns that it has, as places in the schema."""
 

@@ -25,16 +25,6 @@ from fedbn.graphs.averaging import ArcVotes, averaged_dag
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import induced_smhd
 
-__all__ = [
-    "BASELINES",
-    "arc_votes",
-    "edge_vote",
-    "fuse_by",
-    "intersection",
-    "union",
-    "vote_of",
-]
-
 
 class Baseline(Protocol):
     """DAGs over the same names, weights, a source of randomness: one DAG, names sorted as text."""

@@ -40,8 +40,6 @@ from fedbn.graphs.dag import DAG, positions
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
 
-__all__ = ["genetic_inputs", "genetic_union"]
-
 
 @dataclass(frozen=True)
 class _Problem:

@@ -27,8 +27,6 @@ from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG, positions
 
-__all__ = ["VARIABLES", "MergedInputs", "Variables", "merge_inputs"]
-
 Variables = Literal["same", "union"]
 VARIABLES: tuple[Variables, ...] = ("same", "union")
 

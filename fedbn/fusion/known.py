@@ -9,8 +9,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import member_that_keeps
 
-__all__ = ["brought_to"]
-
 
 def brought_to(dag: DAG, knowledge: Knowledge) -> DAG:
     """A member of the DAG's class that keeps the knowledge; where there is none, the G+ of this DAG

@@ -20,8 +20,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.moral import moral_graph
 
-__all__ = ["descend_by_votes", "descend_to_median", "median_dag"]
-
 
 def median_dag(
     dags: Sequence[DAG], weights: Sequence[Weight] | None = None, start: DAG | None = None

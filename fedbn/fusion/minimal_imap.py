@@ -17,8 +17,6 @@ from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG, positions
 from fedbn.graphs.moral import moral_ancestral_graph
 
-__all__ = ["marginal_imap", "minimal_imap"]
-
 
 def minimal_imap(dag: DAG, order: Sequence[str]) -> DAG:
     """The minimal directed I-map of `dag` in which every edge follows `order`.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import NetworkError
 from fedbn.fusion.minimal_imap import minimal_imap
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.conditional_gaussian import member_with_numbers_last
-
-__all__ = ["added_edges", "turned_edges", "with_numbers_last"]
 
 
 def with_numbers_last(consensus: DAG, schema: Schema, known: Knowledge | None = None) -> DAG:
@@ -20,7 +18,7 @@ def with_numbers_last(consensus: DAG, schema: Schema, known: Knowledge | None = 
     there is such a one, else `ParameterSources.against` says what it breaks. Otherwise it is the
     minimal I-map of the consensus in its own order, categories first, which has more edges.
 
-    >>> from fedbn.data.dataset import Variable
+    >>> from fedbn.data.schema import Variable
     >>> schema = Schema((Variable("age"), Variable("crp"), Variable("ill", ("no", "yes"))))
     >>> collider = DAG.from_edges(schema.names, [("age", "ill"), ("crp", "ill")])
     >>> with_numbers_last(collider, schema).edges

@@ -19,8 +19,6 @@ from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
 
-__all__ = ["heuristic_order"]
-
 
 def heuristic_order(
     dags: Sequence[DAG],

@@ -25,8 +25,6 @@ from fedbn.graphs.knowledge import Knowledge
 if TYPE_CHECKING:
     from fedbn._core.fusion import Precedence
 
-__all__ = ["Fusion", "Report", "fuse", "fuse_in_stages", "fuse_inputs", "precedence_of"]
-
 Report = Callable[[str, int, int], None]  # stage, done, of how many
 
 # Work between two reports: inputs times nodes that get their place, words of I-maps.

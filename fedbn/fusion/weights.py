@@ -15,8 +15,6 @@ from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.wording import count_of
 
-__all__ = ["Weight", "checked_weights", "common_scale", "integer_weights"]
-
 Weight = int | Fraction
 
 UNITS_PER_CLIENT = 10**6

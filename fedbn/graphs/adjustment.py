@@ -16,14 +16,6 @@ from numpy.typing import NDArray
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 
-__all__ = [
-    "AdjustmentDistances",
-    "OrientationAccuracy",
-    "adjustment_distances",
-    "orientations",
-    "sid",
-]
-
 
 class AdjustmentDistances(NamedTuple):
     """Pairs with a wrong effect, adjusted for parents, for ancestors, or for the optimal set."""

@@ -20,8 +20,6 @@ from fedbn.arrays import Ints
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["ArcVotes", "averaged_dag", "significance_threshold"]
-
 
 class ArcVotes(NamedTuple):
     """Votes on arcs, of those pairs alone that have some.

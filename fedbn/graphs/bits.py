@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Ints32
 
-__all__ = ["bits_of_pairs", "pack", "pairs_of_bits", "unpack"]
-
 
 def pack(matrix: NDArray[np.bool_]) -> Bits:
     """bool [..., m] to uint64 [..., ceil(m / 64)]; at least one word."""

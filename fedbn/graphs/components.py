@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["count_components", "cyclic_components", "strong_labels"]
-
 
 def strong_labels(edges: NDArray[np.bool_]) -> NDArray[Any]:
     """[n]: the number of the strongly connected component of each node.

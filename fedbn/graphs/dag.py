@@ -22,8 +22,6 @@ from fedbn.wording import count_of, list_some
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DAG", "MAX_NODES", "find_cycle"]
-
 MAX_NODES = 20_000
 """Largest graph that is accepted: sets of nodes are bits, here 50 MB for one set of each."""
 

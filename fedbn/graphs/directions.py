@@ -24,15 +24,6 @@ from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 
-__all__ = [
-    "ARROWS",
-    "CLASS_SUFFIXES",
-    "class_text",
-    "directed_words",
-    "directions_line",
-    "write_class",
-]
-
 Edge = tuple[str, str]
 
 ARROWS = (

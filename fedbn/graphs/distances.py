@@ -19,8 +19,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 from fedbn.graphs.pdag import dag_to_cpdag
 
-__all__ = ["EdgeAccuracy", "induced_smhd", "mean_smhd", "precision_recall_f1", "shd", "smhd"]
-
 
 class EdgeAccuracy(NamedTuple):
     """Precision, recall and F1 of the edges of a CPDAG, each in [0, 1]."""

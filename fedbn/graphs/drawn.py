@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from fedbn.errors import ResultsError, StructureError
 from fedbn.graphs.dag import DAG
 
-__all__ = ["dag_of_text", "dot_id", "require_xml_names"]
-
 _NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # long to compile, seldom used
 _ID = r'"(?:[^"\\]|\\.)*"|[\w.-]+'
 _LINE = re.compile(rf"^\s*({_ID})(?:\s*(->|--)\s*({_ID}))?\s*(\[.*\])?\s*;?\s*$")

@@ -31,12 +31,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.drawn import dag_of_text
 from fedbn.spreadsheet import read_cell
 
-__all__ = [
-    "NamedDAG",
-    "read_nodes",
-    "read_structures",
-]
-
 Edge = tuple[str, str]
 
 _NUMBER = re.compile(r"\+?[0-9./_]{1,100}(?:[eE][+-]?[0-9]{1,3})?")

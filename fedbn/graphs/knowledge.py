@@ -31,8 +31,6 @@ from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.wording import list_some, reason_of
 
-__all__ = ["Knowledge", "is_text", "knowledge_of", "read_knowledge"]
-
 Edge = tuple[str, str]
 
 

@@ -15,8 +15,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
 
-__all__ = ["class_of", "member_that_keeps"]
-
 
 def class_of(dag: DAG, knowledge: Knowledge | None = None) -> PDAG:
     """The CPDAG of a DAG, or with knowledge the maximally oriented PDAG of its class.

@@ -22,8 +22,6 @@ from itertools import pairwise
 
 from fedbn.graphs.dag import DAG
 
-__all__ = ["LayeredLayout", "layered_layout"]
-
 Edge = tuple[str, str]
 Point = tuple[float, float]
 

@@ -19,8 +19,6 @@ from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 
-__all__ = ["MAX_COMBINATIONS", "covered_reversals", "members_by_parents"]
-
 MAX_COMBINATIONS = 20_000
 """Combinations of parent sets that are tried at most."""
 

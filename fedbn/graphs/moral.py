@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from fedbn.graphs.dag import DAG
 
-__all__ = ["ancestral_set", "moral_ancestral_graph", "moral_graph", "moralise"]
-
 
 def moral_graph(dag: DAG) -> NDArray[np.bool_]:
     """Symmetric bool [n, n]: i and j adjacent in `dag` or parents of the same node.

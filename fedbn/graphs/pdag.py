@@ -18,8 +18,6 @@ from fedbn.errors import StructureError
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG, adjacency_of_edges, checked_graph, positions
 
-__all__ = ["PDAG", "consistent_extension", "dag_to_cpdag"]
-
 
 @dataclass(frozen=True, eq=False)
 class PDAG:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
 
-__all__ = ["perturb", "random_dag"]
-
 
 def random_dag(
     names: Sequence[str],

@@ -10,8 +10,6 @@ from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_ancestral_graph
 
-__all__ = ["d_separated"]
-
 
 def d_separated(
     dag: DAG, xs: Collection[int], ys: Collection[int], given: Collection[int] = ()

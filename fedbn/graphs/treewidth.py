@@ -14,8 +14,6 @@ from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 
-__all__ = ["dag_treewidth", "min_fill_order", "treewidth"]
-
 
 def treewidth(adjacency: NDArray[np.bool_]) -> int:
     """An upper bound: width by min-fill and by maximum cardinality search, the smaller.

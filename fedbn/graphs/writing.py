@@ -15,8 +15,6 @@ from fedbn.graphs.drawn import dot_id, require_xml_names
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import require_writable, write_whole
 
-__all__ = ["require_structure_file", "structure_text", "write_structure"]
-
 Edge = tuple[str, str]
 Support = Mapping[Edge, float] | None
 

@@ -22,8 +22,6 @@ import numpy as np
 from fedbn.arrays import Floats
 from fedbn.groups.profiles import BLOCK, UNIT
 
-__all__ = ["PRECISIONS", "beyond_rows", "turned_apart"]
-
 PRECISIONS = (0.1, 0.5)
 """Of the priors of intercept (at the mean logarithm) and slope (per factor e of rows). Set on
 hailfinder, water, hepar2, sachs, win95pts and random networks of 40 and 50 variables."""

@@ -20,8 +20,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 
-__all__ = ["SharedCore", "core_of"]
-
 Edge = tuple[str, str]
 
 

@@ -37,8 +37,6 @@ from fedbn.groups.sizes import have_alike_sizes
 from fedbn.groups.tree import SiteTree, renumber
 from fedbn.wording import count_of
 
-__all__ = ["ALPHA", "Cut", "Split", "cut_by_test", "cut_into", "cut_of"]
-
 ALPHA = 0.05
 """Nominal level of the test of all sites. Measured: docs/studies/groups.md."""
 

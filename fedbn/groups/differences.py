@@ -26,8 +26,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.groups.profiles import SiteStructures
 
-__all__ = ["Difference", "differences_by_votes", "differences_of", "holm", "votes_of_sums"]
-
 
 @dataclass(frozen=True)
 class Difference:

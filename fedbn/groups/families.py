@@ -21,8 +21,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.scores.family_scores import bdeu_of_counts
 
-__all__ = ["FamilyDifference", "family_differences"]
-
 
 @dataclass(frozen=True)
 class FamilyDifference:

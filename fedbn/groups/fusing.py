@@ -15,8 +15,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.groups.profiles import SiteStructures
 
-__all__ = ["GroupFusion"]
-
 
 @dataclass(frozen=True)
 class GroupFusion:

@@ -11,8 +11,6 @@ from fedbn.errors import ConfigError
 from fedbn.spreadsheet import read_cell
 from fedbn.wording import list_some, reason_of
 
-__all__ = ["groups_of_sites", "read_groups"]
-
 NAME = "group_name"
 """The column of groups.csv with the names of groups that were given."""
 

@@ -22,7 +22,6 @@ from fedbn.groups.tree import SiteTree, renumber, tree_of
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.wording import count_of, list_some
 
-__all__ = ["Grouping", "given_groups", "group_sites"]
 Fuse = Callable[[Sequence[SiteStructures]], DAG]
 
 

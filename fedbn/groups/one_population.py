@@ -31,20 +31,6 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Floats, Ints
 
-__all__ = [
-    "DRAWS",
-    "ENOUGH",
-    "MOST_SITES",
-    "ROUNDING",
-    "coherence",
-    "communities",
-    "explained_by_parts",
-    "explained_by_spans",
-    "gram_of",
-    "residuals_of",
-    "some_sites",
-]
-
 DRAWS = 999
 ENOUGH = 50
 """After so many draws beyond the split no more are made (Besag & Clifford 1991, Biometrika 78)."""

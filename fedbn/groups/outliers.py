@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from fedbn.groups.tree import SiteTree
 
-__all__ = ["LEAST_SITES", "LEVEL", "outliers_of"]
-
 LEVEL = 0.01
 LEAST_SITES = 5
 """Of fewer sites nobody is said to stand alone."""

@@ -20,8 +20,6 @@ from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 
-__all__ = ["SiteProfiles", "SiteStructures", "distances_in_blocks", "profiles_of"]
-
 UNIT = 2.0**-20
 BLOCK = 512
 """So many sites' distances to all others are computed at once."""

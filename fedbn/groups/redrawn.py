@@ -29,8 +29,6 @@ from fedbn.groups.one_population import (
     gram_of,
 )
 
-__all__ = ["p_of_redrawn"]
-
 
 def p_of_redrawn(
     structures: list[tuple[Floats, Floats]],

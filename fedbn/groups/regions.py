@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from fedbn.arrays import Floats, Ints
 from fedbn.graphs.components import count_components
 
-__all__ = ["MOSTLY", "regions_between"]
-
 MOSTLY = 0.5
 """A pair belongs to a region where the parts' shares of it differ by more."""
 

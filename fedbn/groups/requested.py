@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fedbn.errors import ConfigError
 
-__all__ = ["requested_groups"]
-
 
 def requested_groups(text: str) -> int | None:
     """What `--groups` asks for: 1 for "no", None for "auto", else the number.

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
 
-__all__ = ["APART", "BOTH_WAYS", "SPREAD", "differing_pairs", "have_alike_sizes"]
-
 APART = 0.1
 """Set on alike sites of unequal rows of hailfinder, water, hepar2, sachs, win95pts, mildew, barley,
 and two random networks: without it 24 of 900 such federations are split, with it 14."""

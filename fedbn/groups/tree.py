@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from fedbn.groups.beyond_rows import beyond_rows, turned_apart
 from fedbn.groups.profiles import SiteProfiles, distances_in_blocks
 
-__all__ = ["SiteTree", "tree_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class SiteTree:

@@ -15,8 +15,6 @@ from fedbn.inference.elimination import MAX_CELLS
 from fedbn.inference.queries import Answer, query
 from fedbn.networks.network import BayesianNetwork
 
-__all__ = ["average_query"]
-
 
 def average_query(
     networks: Sequence[BayesianNetwork],

@@ -24,8 +24,6 @@ from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
 from fedbn.inference.queries import code_of_state, node_named, with_ancestors
 from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
 
-__all__ = ["QUANTILES", "QUANTILE_KEYS", "ConditionalAnswer", "query_conditional"]
-
 QUANTILES = (0.05, 0.5, 0.95)
 """The quantiles of a number that are told."""
 
@@ -100,7 +98,7 @@ def query_conditional(
 
     Examples
     --------
-    >>> from fedbn.data.dataset import Schema, Variable
+    >>> from fedbn.data.schema import Schema, Variable
     >>> from fedbn.graphs.dag import DAG
     >>> from fedbn.networks.conditional_gaussian import Regressions
     >>> schema = Schema((Variable("ill", ("no", "yes")), Variable("marker")))

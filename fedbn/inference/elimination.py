@@ -19,8 +19,6 @@ from fedbn.arrays import Floats
 from fedbn.errors import QueryError
 from fedbn.graphs.treewidth import min_fill_order
 
-__all__ = ["MAX_CELLS", "BucketTree", "Factor", "Plan", "plan"]
-
 MAX_CELLS = 2**27
 """Cells of all tables of one question together, 1 GiB; a question that needs more is refused."""
 

@@ -24,8 +24,6 @@ from fedbn.inference.elimination import MAX_CELLS
 from fedbn.inference.queries import node_named, with_ancestors
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 
-__all__ = ["GaussianAnswer", "average_gaussian", "query_gaussian"]
-
 _ROUNDING = 1e-12
 """Of its variance: what is left of it below that is the rounding of what was observed before."""
 

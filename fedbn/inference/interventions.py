@@ -39,8 +39,6 @@ from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.rewriting import rewrite, rewrite_equations
 
-__all__ = ["EffectRange", "effect_between", "query_do", "range_over_class", "set_in"]
-
 Values: TypeAlias = Mapping[str, str] | Mapping[str, float]
 Numbers: TypeAlias = Mapping[str, Mapping[str, float]]
 

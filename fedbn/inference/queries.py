@@ -20,8 +20,6 @@ from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
 from fedbn.networks.network import BayesianNetwork
 from fedbn.wording import list_some
 
-__all__ = ["Answer", "Explanation", "interval_meant", "most_probable", "query"]
-
 SHOWN = 10
 """How many variables or states an error lists."""
 

@@ -26,8 +26,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 from fedbn.wording import list_some
 
-__all__ = ["SEARCHES", "complete", "missingness_remarks"]
-
 ROUNDS = 3
 SEARCHES = ROUNDS + 1
 """Searches for each completed table: one in each round, and the caller's."""

@@ -18,8 +18,6 @@ from fedbn.limits import Limit
 if TYPE_CHECKING:
     from fedbn.search.optimal.learn import OptimalResult
 
-__all__ = ["run_cg_dca", "run_optimal", "run_ordering"]
-
 
 def run_optimal(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None

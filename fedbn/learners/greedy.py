@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from fedbn.search.constraints import SearchRules
     from fedbn.search.result import SearchResult
 
-__all__ = [
-    "run_bootstrap",
-    "search_boss",
-    "search_ges",
-    "search_hill_climbing",
-    "search_ils",
-    "search_xges",
-    "search_xges0",
-]
-
 HILL_CLIMBING_TABU = 10
 """Steps for which the learner `hc` leaves a changed pair alone."""
 

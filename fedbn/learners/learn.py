@@ -22,8 +22,6 @@ from fedbn.limits import Limit, status_of
 if TYPE_CHECKING:
     from fedbn.scores import TabulatedScore
 
-__all__ = ["LearnedStructures", "learn", "learn_ladder"]
-
 
 @dataclass(frozen=True)
 class LearnedStructures:

@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from fedbn.graphs.knowledge import Knowledge
     from fedbn.scores import LocalScore, TabulatedScore
 
-__all__ = [
-    "HEURISTIC",
-    "Certificate",
-    "Found",
-    "Learner",
-    "Run",
-    "Search",
-    "Spent",
-    "any_score_of",
-    "knowledge_in",
-    "run_search",
-    "score_of",
-    "scores_of",
-]
-
 
 @dataclass(frozen=True)
 class Certificate:

@@ -29,8 +29,6 @@ from fedbn.registry import origin_of
 if TYPE_CHECKING:
     from fedbn.scores import LocalScore
 
-__all__ = ["LearnerFunction", "checked_dag", "learner_of", "require_parameters"]
-
 LearnerFunction = Callable[..., Any]
 """(Table or score, rng, settings[, start]) -> a DAG, or pairs of DAG and weight."""
 

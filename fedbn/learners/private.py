@@ -23,8 +23,6 @@ from fedbn.learners.settings import LearnerSettings
 from fedbn.privacy.bounds import Bounds
 from fedbn.privacy.guarantee import Guarantee
 
-__all__ = ["promise", "run_dp_climb", "run_dp_ges", "run_dp_moments", "stated_bounds"]
-
 Mechanism = Callable[..., tuple[DAG, Any]]
 
 

@@ -12,8 +12,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.learners.learner import Found, knowledge_in
 from fedbn.learners.settings import LearnerSettings
 
-__all__ = ["run_credible"]
-
 
 def run_credible(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None

@@ -21,8 +21,6 @@ from fedbn.setting import (
     setting,
 )
 
-__all__ = ["LADDER", "LearnerSettings"]
-
 LADDER = "ladder"
 """The row weight that stands for all of `row_weights`, one after the other."""
 

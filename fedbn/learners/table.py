@@ -24,8 +24,6 @@ from fedbn.own_settings import with_own
 from fedbn.registry import Registry
 from fedbn.setting import settings_of
 
-__all__ = ["LEARNERS", "find_learner", "kind_of_score", "learner_for", "users_of"]
-
 _COUNTING = frozenset({"knowledge", "threads"})
 _CLASSES = _COUNTING | {"max_t", "random_ties"}
 _PHASES = frozenset({"turning", "repeat"})

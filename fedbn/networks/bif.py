@@ -29,8 +29,6 @@ from fedbn.networks.network import BayesianNetwork, ConditionalTable
 from fedbn.networks.plain_words import WORD, with_words
 from fedbn.whole_file import write_whole
 
-__all__ = ["bif_text", "from_pgmpy", "read_bif", "to_pgmpy", "write_bif"]
-
 
 def read_bif(path: str | Path) -> BayesianNetwork:
     """The network of a .bif or .bif.gz file.

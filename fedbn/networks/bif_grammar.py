@@ -29,8 +29,6 @@ from numpy.typing import NDArray
 from fedbn.errors import NetworkError, SchemaError
 from fedbn.networks.network import BayesianNetwork, ConditionalTable, table_shape
 
-__all__ = ["network_from_bif"]
-
 _TOKEN = re.compile(
     r"""[\s,]*+(?:(?P<mark>[{}()\[\];|])|(?P<word>"[^"]*"|[^\s"{}()\[\],;|]+)|(?P<end>\Z))"""
 )

@@ -23,17 +23,6 @@ from fedbn.networks.random import (
     random_linear_gaussian_network,
 )
 
-__all__ = [
-    "PGMPY_NAMES",
-    "known_networks",
-    "load_network",
-    "network_in",
-    "network_names",
-    "networks_in",
-    "pgmpy_folder",
-    "read_network",
-]
-
 PGMPY_NAMES = (
     "barley",
     "diabetes",

@@ -17,7 +17,8 @@ from typing import TypeAlias
 import numpy as np
 
 from fedbn.arrays import Floats
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -32,14 +33,6 @@ from fedbn.networks.network import (
     require_rows,
     table_shape,
 )
-
-__all__ = [
-    "ConditionalGaussianNetwork",
-    "Network",
-    "NumberFamily",
-    "Regressions",
-    "member_with_numbers_last",
-]
 
 
 @dataclass(frozen=True)
@@ -281,7 +274,7 @@ def member_with_numbers_last(dag: DAG, schema: Schema, known: Knowledge | None =
 
     Examples
     --------
-    >>> from fedbn.data.dataset import Variable
+    >>> from fedbn.data.schema import Variable
     >>> schema = Schema((Variable("age"), Variable("ill", ("no", "yes"))))
     >>> member_with_numbers_last(DAG.from_edges(["age", "ill"], [("age", "ill")]), schema).edges
     (('ill', 'age'),)

@@ -32,8 +32,6 @@ from fedbn.networks.conditional_gaussian import NumberFamily, Regressions
 from fedbn.networks.network import configurations
 from fedbn.wording import count_of
 
-__all__ = ["ConditionalSums", "FittedRegressions", "conditional_sums", "regressions_of_sites"]
-
 _NO_NOISE = 1e-12
 """A residual variance below this share of the variable's own is rounding."""
 

@@ -19,25 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.network import MAX_CELLS, configuration_index, configurations
 from fedbn.wording import count_of
-
-__all__ = [
-    "LARGEST_TABLE",
-    "MAX_ROWS",
-    "SMALL_CELLS",
-    "Family",
-    "FamilyCounts",
-    "FamilyTables",
-    "count_families",
-    "count_own_families",
-    "counts_of_filled",
-    "families_of",
-    "sum_of_counts",
-]
 
 SMALL_CELLS = 20_000
 """A larger table is taken to be mostly empty: as cost it counts as so many cells, no more."""

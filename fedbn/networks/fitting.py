@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError, NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import (
@@ -23,14 +24,6 @@ from fedbn.networks.family_counts import (
     families_of,
 )
 from fedbn.networks.network import BayesianNetwork, table_shape
-
-__all__ = [
-    "fit_parameters",
-    "parameters_of",
-    "parameters_of_sites",
-    "parameters_where_known",
-    "smoothed_table",
-]
 
 
 def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetwork:

@@ -14,8 +14,6 @@ from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.xml_files import read_xdsl, read_xmlbif, xdsl_text, xmlbif_text
 from fedbn.whole_file import write_whole
 
-__all__ = ["READERS", "SUFFIXES", "WRITERS", "write_network_file"]
-
 READERS: Mapping[str, Callable[[str | Path], Network]] = {
     ".bif": read_bif,
     ".json": read_json_network,

@@ -20,8 +20,6 @@ from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.number_tables import network_of_numbers
 from fedbn.networks.plain_words import IDENTIFIER, with_words
 
-__all__ = ["hugin_text", "read_hugin"]
-
 _TOKEN = re.compile(r'\s*+(?:%[^\n]*+|("(?:[^"\\]|\\.)*+"|[{}()=;|]|[^\s{}()=;|"%]++|"|\Z))')
 _CHANCE = ("node", "discrete")
 _OTHER = ("continuous", "utility", "decision", "function", "class")

@@ -39,16 +39,6 @@ from fedbn.networks.network import BayesianNetwork, ConditionalTable, dag_of_par
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
 
-__all__ = [
-    "network_from_json",
-    "network_to_json",
-    "read_json_network",
-    "read_text",
-    "weighted_from_json",
-    "weighted_to_json",
-    "write_json_network",
-]
-
 _KINDS = ("categorical", "gaussian", "mixed")
 _CATEGORICAL_KEYS = {"states", "parents", "probabilities"}
 _GAUSSIAN_KEYS = {"coefficients", "intercept", "standard_deviation"}

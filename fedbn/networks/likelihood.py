@@ -22,8 +22,6 @@ from fedbn.networks.conditional_gaussian import (
 )
 from fedbn.networks.network import BayesianNetwork, configuration_index, configurations
 
-__all__ = ["log_likelihood", "predictive_log_likelihood"]
-
 
 def log_likelihood(network: Network, rows: Dataset, source: str = "the data") -> float:
     """Mean natural logarithm of a row's probability, or of its density.

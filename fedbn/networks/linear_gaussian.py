@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.network import dag_of_parents, require_rows
-
-__all__ = ["LinearEquation", "LinearGaussianNetwork"]
 
 
 @dataclass(frozen=True)

@@ -21,17 +21,6 @@ from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.mixed_sums import MixedFamilies, MixedSums
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 
-__all__ = [
-    "MixedParameters",
-    "Shifts",
-    "Spreads",
-    "families_held_back",
-    "gaussian_parameters",
-    "mixed_parameters",
-    "spreads_of_moments",
-    "spreads_of_sums",
-]
-
 Shifts = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 Spreads = tuple[tuple[str, tuple[tuple[str, float, float], ...]], ...]
 

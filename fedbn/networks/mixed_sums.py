@@ -13,15 +13,14 @@ from functools import cached_property
 import numpy as np
 
 from fedbn.arrays import Ints
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import NumberFamily, require_numbers_last
 from fedbn.networks.conditional_sums import ConditionalSums, conditional_sums
 from fedbn.networks.family_counts import Family, FamilyCounts, count_families
 from fedbn.networks.network import MAX_CELLS, configurations
-
-__all__ = ["MixedFamilies", "MixedSums", "category_tables", "mixed_sums"]
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.wording import count_of
 
-__all__ = ["Moments", "family_pairs", "linear_gaussian_of", "moments_of", "pooled_moments"]
-
 _NO_NOISE = 1e-12
 """A residual variance below this share of the variable's own is rounding."""
 

@@ -13,16 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import NetworkError, StructureError
 from fedbn.graphs.dag import DAG
-
-__all__ = [
-    "MAX_CELLS",
-    "SUM_TOLERANCE",
-    "BayesianNetwork",
-    "ConditionalTable",
-]
 
 SUM_TOLERANCE = 1e-3
 """A row of probabilities may sum to 1 up to this much, as printed digits are rounded; such a row is

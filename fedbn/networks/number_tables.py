@@ -9,8 +9,6 @@ import numpy as np
 from fedbn.errors import NetworkError, SchemaError
 from fedbn.networks.network import BayesianNetwork, ConditionalTable, table_shape
 
-__all__ = ["network_of_numbers"]
-
 
 def network_of_numbers(
     source: str,

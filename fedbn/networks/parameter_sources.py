@@ -14,22 +14,6 @@ from fedbn.graphs.moral import ancestral_set
 from fedbn.networks.family_counts import Family
 from fedbn.wording import count_of, list_some, printable
 
-__all__ = [
-    "LackingFamily",
-    "ParameterSources",
-    "added_words",
-    "against_words",
-    "cut_words",
-    "held_back_in",
-    "held_back_words",
-    "lacking_of",
-    "not_given_in",
-    "remarks_in",
-    "remarks_on",
-    "turned_words",
-    "unanswered_in",
-]
-
 SHOWN = 8
 """Variables or sites that a line names."""
 

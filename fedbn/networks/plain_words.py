@@ -15,8 +15,6 @@ from fedbn.errors import FedbnWarning
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
 from fedbn.wording import count_of
 
-__all__ = ["IDENTIFIER", "WORD", "with_words"]
-
 _SIGNS = (("<=", "le_"), (">=", "ge_"), ("<", "lt_"), (">", "gt_"))
 """So that "<=50K" and ">50K" stay apart for whoever reads them."""
 

@@ -7,18 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork, table_shape
-
-__all__ = [
-    "node_names",
-    "random_bayesian_network",
-    "random_linear_gaussian_network",
-    "with_parameters_around",
-]
 
 
 def node_names(n: int) -> tuple[str, ...]:

@@ -14,8 +14,6 @@ from fedbn.graphs.members import covered_reversals
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
 
-__all__ = ["rewrite", "rewrite_equations"]
-
 
 def rewrite(network: BayesianNetwork, member: DAG) -> tuple[BayesianNetwork, frozenset[str]]:
     """The network's distribution on an equivalent DAG.

@@ -22,8 +22,6 @@ from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.number_tables import network_of_numbers
 from fedbn.networks.plain_words import IDENTIFIER, with_words
 
-__all__ = ["read_xdsl", "read_xmlbif", "xdsl_text", "xmlbif_text"]
-
 
 def xmlbif_text(network: BayesianNetwork) -> str:
     """The network as XMLBIF; equal texts for equal networks. Warns of names that are changed."""

@@ -20,8 +20,6 @@ import numpy as np
 from fedbn.arrays import Floats
 from fedbn.errors import ConfigError
 
-__all__ = ["Bounds", "bounds_of_some", "require_bounds"]
-
 _FORM = "LOW:HIGH for every column, or NAME=LOW:HIGH for one, with ; between them"
 
 

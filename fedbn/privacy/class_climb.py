@@ -35,8 +35,6 @@ from fedbn.privacy.dependence import Dependence, penalty
 from fedbn.privacy.draws import STOP, Chooser, Mechanism, Transcript, run_privately
 from fedbn.search.operators import Delete, Insert
 
-__all__ = ["DELETIONS", "class_climbing", "dp_ges"]
-
 DELETIONS = Fraction(1, 4)
 """Draws per variable that are kept for the backward phase."""
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from fedbn.graphs.pdag import PDAG
 from fedbn.search.operators import Delete, Insert
 
-__all__ = ["deletions", "insertions"]
-
 Given = frozenset[int]
 
 

@@ -20,8 +20,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.privacy.dependence import Dependence, penalty
 from fedbn.privacy.draws import STOP, Chooser, Mechanism, Transcript, run_privately
 
-__all__ = ["ROWS_PER_CELL", "climbing", "dp_climb", "stop_utility"]
-
 ROWS_PER_CELL = 5
 """A dependence is looked at only in tables with at least so many (noisy) rows per cell."""
 

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Ints
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
 from fedbn.data.quantiles import MANY_NUMBERS
+from fedbn.data.schema import Schema, Variable
 from fedbn.networks.conditional_gaussian import NumberFamily
 from fedbn.networks.family_counts import Family, FamilyCounts, count_families
-
-__all__ = ["OTHER", "counts_in_sums", "rows_off_a_common_value", "tells_few"]
 
 OTHER = "any other"
 """The state of a number that is not the one which most rows have."""

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 
-__all__ = ["MAX_ROWS", "WIDTH", "Dependence", "penalty", "utility"]
-
 WIDTH = 256
 """Largest change of the difference of two utilities when one row is added or removed."""
 

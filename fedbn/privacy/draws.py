@@ -27,8 +27,6 @@ from fedbn.privacy.dependence import WIDTH
 from fedbn.privacy.exact import choose, discrete_gaussian
 from fedbn.privacy.zcdp import rho_of_choice, rho_of_gaussian
 
-__all__ = ["STOP", "Budget", "Chooser", "Draw", "Mechanism", "Transcript", "run_privately"]
-
 STOP = "stop"
 """The candidate that ends a phase."""
 

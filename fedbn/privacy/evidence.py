@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from fedbn.arrays import Floats
 from fedbn.privacy.features import UNIT, Features
 
-__all__ = ["MIN_NOISE", "PRIOR_VARIANCE", "Evidence"]
-
 PRIOR_VARIANCE = 0.1
 """s²: variance of a whitened covariance where there is a dependence."""
 

@@ -16,8 +16,6 @@ from random import Random
 
 from fedbn.errors import ConfigError
 
-__all__ = ["bernoulli_exp", "choose", "discrete_gaussian", "discrete_laplace"]
-
 
 def bernoulli_exp(gamma: Fraction, source: Random) -> bool:
     """True with probability exp(-γ), exactly, for γ ≥ 0.

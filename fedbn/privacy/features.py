@@ -23,16 +23,6 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
 
-__all__ = [
-    "MAX_PAIRS",
-    "SCALE",
-    "UNIT",
-    "Features",
-    "squared_bound",
-    "sums_of_products",
-    "weighted_products",
-]
-
 MAX_PAIRS = 1 << 24
 """Fewer pairs than this are put into one release: sums of more could overflow."""
 

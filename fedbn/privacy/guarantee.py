@@ -13,8 +13,6 @@ from functools import cached_property
 from fedbn.errors import ConfigError
 from fedbn.privacy.zcdp import rho_of
 
-__all__ = ["ADJACENCY", "THREATS", "UNIT", "Guarantee"]
-
 UNIT = "row"
 ADJACENCY = "add or remove"
 THREATS = "S, C, S+m, P"

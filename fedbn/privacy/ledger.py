@@ -37,16 +37,6 @@ from fedbn.locked_file import append, last_byte, open_locked
 from fedbn.privacy.guarantee import ADJACENCY, UNIT, Guarantee
 from fedbn.privacy.zcdp import epsilon_of
 
-__all__ = [
-    "Ledger",
-    "Reservation",
-    "keyed_digest",
-    "ledger_beside",
-    "reserve",
-    "table_digest",
-    "would_exceed",
-]
-
 
 @dataclass(frozen=True)
 class Reservation:

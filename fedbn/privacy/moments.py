@@ -40,8 +40,6 @@ from fedbn.privacy.features import MAX_PAIRS, UNIT, Features, squared_bound, wei
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from fedbn.search.operators import Delete, Insert
 
-__all__ = ["MomentsTranscript", "dp_moments", "drawing_from", "moment_class", "phases"]
-
 RELEASES_SHARE = Fraction(1, 2)
 """Share of ρ that the releases take; the draws take the rest."""
 

@@ -48,16 +48,6 @@ from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 
-__all__ = [
-    "CLIP",
-    "GRID",
-    "dp_number_moments",
-    "number_class",
-    "on_grid",
-    "repair_correlations",
-    "standardise",
-]
-
 GRID = 1 << 12
 """T: the whole number of a cell that lies at its upper bound."""
 

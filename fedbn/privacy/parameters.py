@@ -21,8 +21,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.network import BayesianNetwork, configuration_index, table_shape
 from fedbn.privacy.releases import PrivateReleaser, Release
 
-__all__ = ["MAX_CELLS", "noisy_network", "tables_of_counts"]
-
 MAX_CELLS = 1_000_000
 """Counts that a release may have: each takes an exact draw."""
 

@@ -22,8 +22,6 @@ from fedbn.errors import ConfigError
 from fedbn.privacy.exact import discrete_gaussian
 from fedbn.privacy.zcdp import rho_of_gaussian
 
-__all__ = ["PrivateReleaser", "Release", "ReleaseTranscript", "Releaser", "variance_for"]
-
 
 @dataclass(frozen=True)
 class Release:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from fedbn.data.quantiles import BITS, ROUNDS, ordered_bits
 
-__all__ = ["thin_out", "told_counts"]
-
 
 def thin_out(numbers: NDArray[np.float64], most: int | None) -> NDArray[np.float64]:
     """At most so many of the numbers: those in the middle of as many equal parts, by rank."""

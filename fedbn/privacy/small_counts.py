@@ -19,8 +19,6 @@ import numpy as np
 from fedbn.arrays import Ints
 from fedbn.networks.family_counts import FamilyCounts, counts_of_filled
 
-__all__ = ["COMPARED_CELLS", "RULES", "CountRule", "round_counts"]
-
 COMPARED_CELLS = 100_000
 """A larger table is not compared with those that were told before, so it is held back."""
 

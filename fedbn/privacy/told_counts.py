@@ -21,8 +21,6 @@ import numpy as np
 from fedbn.arrays import Ints
 from fedbn.data.schema import MISSING_STATE, Schema, Variable
 
-__all__ = ["COMPARED_PAIRS", "ToldCounts", "missing_cells", "pairs_to_compare"]
-
 COMPARED_PAIRS = 20_000_000
 """Pairs of counts of two tables that are compared at most."""
 

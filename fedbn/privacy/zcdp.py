@@ -15,8 +15,6 @@ from fractions import Fraction
 
 from fedbn.errors import ConfigError
 
-__all__ = ["epsilon_of", "rho_of", "rho_of_choice", "rho_of_gaussian"]
-
 _BISECTIONS = 60
 _SECTIONS = 80
 _LOG_RANGE = (-60.0, 60.0)

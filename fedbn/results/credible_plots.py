@@ -18,8 +18,6 @@ from fedbn.results.fonts import drawable_labels
 from fedbn.results.palette import BLUE, INK
 from fedbn.results.plots import STYLE
 
-__all__ = ["draw_posteriors", "edge_posterior_figure", "rank_figure"]
-
 LABELLED = 60  # variables that have room for their names
 
 

@@ -11,8 +11,6 @@ from textwrap import wrap
 from fedbn.graphs.directions import ARROWS
 from fedbn.whole_file import write_whole
 
-__all__ = ["COLUMNS", "FILE", "FILES", "folder_readme", "write_readme"]
-
 FILE = "README.txt"
 
 FILES = {

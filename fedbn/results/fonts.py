@@ -16,8 +16,6 @@ from matplotlib.font_manager import findfont, findSystemFonts, fontManager, get_
 from fedbn.errors import FedbnWarning
 from fedbn.results.placement import printable_label
 
-__all__ = ["drawable_labels", "font_families"]
-
 FIRST = "DejaVu Sans"
 
 WIDE = (

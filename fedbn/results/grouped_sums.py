@@ -28,8 +28,6 @@ from fedbn.results.sums import write_sums
 if TYPE_CHECKING:
     from fedbn.results.outcome import Outcome
 
-__all__ = ["COHORTS", "SiteOfGroup", "grouped_facts", "write_grouped_sums"]
-
 COHORTS = "cohorts"
 
 

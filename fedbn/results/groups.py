@@ -32,17 +32,6 @@ from fedbn.networks.json_file import write_json_network
 from fedbn.results.outcome import Outcome
 from fedbn.wording import list_some
 
-__all__ = [
-    "FOLDER",
-    "SiteRow",
-    "group_called",
-    "grouping_of",
-    "groups_facts",
-    "site_rows",
-    "with_groups",
-    "write_structures",
-]
-
 FOLDER = "groups"
 
 

@@ -15,8 +15,6 @@ from fedbn.results.fonts import drawable_labels
 from fedbn.results.palette import GREY, INK, ORANGE, SHADES, VERMILLION, shade_of
 from fedbn.results.placement import HALF, Placement, curve_through, place_network
 
-__all__ = ["draw_network", "network_figure", "network_size"]
-
 Edge = tuple[str, str]
 Point = tuple[float, float]
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from fedbn.federation.state import FederationResult
     from fedbn.groups.grouping import Grouping
 
-__all__ = ["Client", "Outcome", "PooledReference"]
-
 Edge = tuple[str, str]
 
 

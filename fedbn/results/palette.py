@@ -6,8 +6,6 @@ inputs that have an edge; every distinction is also one of dash or width.
 
 from __future__ import annotations
 
-__all__ = ["BLUE", "GREEN", "GREY", "INK", "ORANGE", "PURPLE", "SHADES", "VERMILLION", "shade_of"]
-
 BLUE, ORANGE, GREEN, VERMILLION, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
 GREY, INK = "#767676", "#222222"
 

@@ -14,18 +14,6 @@ from itertools import pairwise
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.layout import LayeredLayout, layered_layout
 
-__all__ = [
-    "HALF",
-    "LARGE",
-    "LAYER",
-    "Placement",
-    "curve_through",
-    "label_width",
-    "place_network",
-    "printable_label",
-    "printable_name",
-]
-
 Edge = tuple[str, str]
 Point = tuple[float, float]
 

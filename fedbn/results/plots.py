@@ -40,13 +40,6 @@ from fedbn.results.placement import (
 from fedbn.results.rows import PathRow, edge_status
 from fedbn.results.summary import Summary
 
-__all__ = [
-    "complexity_figure",
-    "save_figure",
-    "smhd_figure",
-    "write_figures",
-]
-
 Edge = tuple[str, str]
 Point = tuple[float, float]
 

@@ -15,12 +15,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fedbn.data.tables import TABLE_SUFFIXES
+from fedbn.data.columns import TABLE_SUFFIXES
 from fedbn.federation.run_config import run_config_keys, to_run_config, typed_values
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.knowledge import is_text
-
-__all__ = ["command_line", "fractions_told", "hash_files", "repeat_line", "sendable"]
 
 FILES = (
     "network", "table", "sites", "sites-dir", "schema", "network-dir", "knowledge", "groups-file",

@@ -88,18 +88,6 @@ from fedbn.whole_file import write_whole
 if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
 
-__all__ = [
-    "check_results_folder",
-    "results_folder",
-    "tell_sources",
-    "versions",
-    "write_network",
-    "write_results",
-    "write_run",
-    "write_table",
-    "write_voted",
-]
-
 PROGRAM = "fedbn"
 
 

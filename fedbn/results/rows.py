@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from fedbn.consensus.path import DeletionPath
     from fedbn.graphs.knowledge import Knowledge
 
-__all__ = [
-    "ClientRow",
-    "ConsensusRow",
-    "EdgeRow",
-    "PathRow",
-    "bare_rows",
-    "client_rows",
-    "consensus_rows",
-    "edge_rows",
-    "edge_status",
-    "path_rows",
-]
-
 Edge = tuple[str, str]
 
 

@@ -28,8 +28,6 @@ from fedbn.results.rows import edge_rows
 from fedbn.spreadsheet import read_cell
 from fedbn.whole_file import write_whole
 
-__all__ = ["FILE", "StrengthRow", "strength_rows", "vote_above_threshold", "write_posterior"]
-
 FILE = "strengths.csv"
 
 FEWEST, MOST = 3, 20

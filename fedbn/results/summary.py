@@ -15,8 +15,6 @@ from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.results.outcome import Outcome
 from fedbn.results.strengths import vote_above_threshold
 
-__all__ = ["Summary", "summarise"]
-
 
 @dataclass(frozen=True)
 class Summary:

@@ -24,8 +24,6 @@ from fedbn.results.report import write_results, write_voted
 if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
 
-__all__ = ["outcome_of_sums", "sums_content", "voted_content", "write_sums"]
-
 
 def outcome_of_sums(result: SecureResult, gold: DAG | None = None) -> Outcome | None:
     """The outcome for tables and figures; None of moral votes alone, which have no path."""

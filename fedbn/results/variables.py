@@ -20,19 +20,6 @@ from fedbn.results.outcome import Outcome
 from fedbn.results.rows import EdgeRow, edge_rows
 from fedbn.spreadsheet import written_cells
 
-__all__ = [
-    "NEVER",
-    "CollectRow",
-    "JudgedEdgeRow",
-    "UndecidedRow",
-    "collect_rows",
-    "judged_edge_rows",
-    "undecided_rows",
-    "unknown_pairs",
-    "variables_facts",
-    "variables_text",
-]
-
 NEVER = "never together"
 UNJUDGED = "no judge of all"
 

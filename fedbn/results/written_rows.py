@@ -10,8 +10,6 @@ from typing import Any
 
 from fedbn.spreadsheet import written_cells
 
-__all__ = ["rows_text"]
-
 
 def rows_text(row_type: type, rows: Sequence[Any]) -> str:
     """A header with the fields of the dataclass, then a line per row.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fedbn._core.scores import DiscreteScore, GaussianScore, MixedScore
     from fedbn.graphs.dag import DAG
 
-__all__ = ["LocalScore", "TabulatedScore", "total_score"]
-
 
 class LocalScore(Protocol):
     """A decomposable score on one data set."""

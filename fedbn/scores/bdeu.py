@@ -16,8 +16,6 @@ from fedbn.setting import equivalent_sample_size
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
 
-__all__ = ["bdeu", "bdeu_ladder"]
-
 
 def bdeu(
     dataset: Dataset, ess: float = 1.0, row_weight: float = 1.0, memory_mb: float = MEMORY_MB

@@ -21,8 +21,6 @@ from fedbn.scores.counts import (
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
 
-__all__ = ["aic_ladder", "bic_ladder", "criterion"]
-
 
 def bic_ladder(
     dataset: Dataset, row_weights: Sequence[float], memory_mb: float = MEMORY_MB

@@ -15,15 +15,6 @@ from fedbn.scores.base import TabulatedScore
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
 
-__all__ = [
-    "MEMORY_MB",
-    "categorical_scores",
-    "label_with",
-    "require_kind",
-    "require_memory_mb",
-    "require_row_weight",
-]
-
 MEMORY_MB = 512
 _LARGEST_ARITY = 65_535
 

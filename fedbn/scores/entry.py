@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["ScoreEntry"]
-
 
 @dataclass(frozen=True)
 class ScoreEntry:

@@ -18,8 +18,6 @@ from fedbn.errors import DataError
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.setting import equivalent_sample_size
 
-__all__ = ["FIXED_POINT", "FamilyScores", "bdeu_of_counts", "family_scores", "own_scores"]
-
 FIXED_POINT = 1 << 20
 """A site's own score travels as the nearest whole number of 2^-20 nats."""
 

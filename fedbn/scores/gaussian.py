@@ -35,14 +35,6 @@ if TYPE_CHECKING:
 
     from fedbn.data.dataset import Dataset
 
-__all__ = [
-    "bge_ladder",
-    "gaussian_from_covariance",
-    "gaussian_ladder",
-    "require_regular",
-    "rounding",
-]
-
 WIDEST_MATRIX = 4096
 """Columns up to which BIC and AIC hold the matrix of cross products, and not the rows."""
 

@@ -30,16 +30,8 @@ from fedbn.scores.counts import MEMORY_MB, label_with, require_memory_mb, requir
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedbn.data.dataset import Dataset, Schema
-
-__all__ = [
-    "block_columns",
-    "block_widths",
-    "centred_columns",
-    "mixed_from_covariance",
-    "mixed_ladder",
-    "scatter_of",
-]
+    from fedbn.data.dataset import Dataset
+    from fedbn.data.schema import Schema
 
 Criterion = Literal["bic", "aic"]
 

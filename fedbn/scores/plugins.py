@@ -24,8 +24,6 @@ from fedbn.scores.base import LocalScore, TabulatedScore
 from fedbn.scores.counts import require_kind
 from fedbn.scores.entry import ScoreEntry
 
-__all__ = ["ForeignScore", "ScoreFunction", "score_of_function"]
-
 ScoreFunction = Callable[[Table, float], Any]
 """(Table, row weight) -> a TabulatedScore or a LocalScore."""
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Floats
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
 from fedbn.scores.mixed import block_widths
-
-__all__ = ["ROUNDING", "require_of_a_table", "require_of_indicators"]
 
 ROUNDING = 1e-6
 """So far a correlation matrix may be from one: its sums were rounded."""

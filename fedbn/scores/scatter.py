@@ -19,8 +19,6 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.scores.mixed import block_columns, scatter_of
 
-__all__ = ["MAX_SITE_ROWS", "Scatter", "scatter_of_table", "sum_of_scatters"]
-
 MAX_SITE_ROWS = 1 << 40
 """Rows of one site at most."""
 

@@ -25,8 +25,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 
-__all__ = ["Bootstrap", "bootstrap"]
-
 Learner = Callable[[Dataset, np.random.Generator], DAG]
 
 

@@ -33,8 +33,6 @@ from fedbn.search.class_search import ClassSearch
 from fedbn.search.constraints import FREE, SearchRules
 from fedbn.search.result import SearchResult
 
-__all__ = ["boss"]
-
 _NODES_BETWEEN_LOOKS_AT_THE_CLOCK = 10
 
 

@@ -22,8 +22,6 @@ from fedbn.errors import FedbnError, SearchError
 
 LONGEST = 1e6  # seconds: a process cannot wait for much more
 
-__all__ = ["Answer", "answer_of", "run_timed", "serve"]
-
 
 @dataclass(frozen=True)
 class Answer:

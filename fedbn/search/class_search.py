@@ -19,8 +19,6 @@ from fedbn.scores.base import TabulatedScore
 from fedbn.search.constraints import SearchRules
 from fedbn.search.result import SearchResult
 
-__all__ = ["KINDS", "ClassSearch", "Kind"]
-
 Kind = Literal["insert", "delete", "turn"]
 KINDS: tuple[Kind, ...] = ("insert", "delete", "turn")
 

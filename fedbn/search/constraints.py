@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from fedbn.graphs.dag import DAG
 
-__all__ = ["FREE", "SearchRules"]
-
 
 @dataclass(frozen=True, eq=False)
 class SearchRules:

@@ -16,8 +16,6 @@ from fedbn.search.class_search import ClassSearch, Kind
 from fedbn.search.constraints import FREE, SearchRules
 from fedbn.search.result import SearchResult
 
-__all__ = ["ges"]
-
 
 def ges(
     score: TabulatedScore,

@@ -24,8 +24,6 @@ from fedbn.scores.base import TabulatedScore, total_score
 from fedbn.search.constraints import FREE, SearchRules
 from fedbn.search.result import SearchResult
 
-__all__ = ["hill_climbing"]
-
 _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 200
 
 

@@ -46,15 +46,6 @@ from fedbn.search.xges import RELATIVE, xges0
 if TYPE_CHECKING:
     from fedbn._core.search import Kicks
 
-__all__ = [
-    "KickRules",
-    "begin_kicks",
-    "first_structure",
-    "iterated_local_search",
-    "usual_kicks",
-    "usual_orders",
-]
-
 _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK = 10
 
 

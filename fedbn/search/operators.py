@@ -27,8 +27,6 @@ from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.scores.base import LocalScore, TabulatedScore
 from fedbn.search.class_search import Kind
 
-__all__ = ["Delete", "Insert", "Operator", "Turn", "operators_on_record"]
-
 
 @dataclass(frozen=True)
 class Insert:

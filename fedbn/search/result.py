@@ -10,8 +10,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG
 from fedbn.limits import Limit, status_of
 
-__all__ = ["SearchResult"]
-
 
 @dataclass(frozen=True)
 class SearchResult:

@@ -27,8 +27,6 @@ from fedbn.search.result import SearchResult
 if TYPE_CHECKING:
     from fedbn.graphs.knowledge import Edge, Knowledge
 
-__all__ = ["xges", "xges0"]
-
 RELATIVE = 1e-9  # of the score: what counts as better, as in every step
 MIN_SECONDS = 1e-3  # that a climb may be given
 

@@ -33,9 +33,6 @@ from fedbn.secure.votes import asked_pairs, own_votes
 if TYPE_CHECKING:
     from fedbn._core.secure import OwnInputs as Pruned
 
-__all__ = ["answer"]
-
-
 UNCLIPPED = 2**31
 """More than any cut."""
 

@@ -1,6 +1,4 @@
 """How far the server may guess ahead in one request; alone here, for settings to name the bound."""
 
-__all__ = ["MAX_CHAIN"]
-
 MAX_CHAIN = 16
 """Longest chain of predicted choices in one request."""

@@ -20,8 +20,6 @@ from fedbn.errors import ResultsError
 from fedbn.locked_file import append, open_locked
 from fedbn.secure.session import Terms, require_cohort
 
-__all__ = ["cohorts_beside", "enter_cohort", "read_cohorts"]
-
 
 def cohorts_beside(table: str | Path) -> Path:
     """Where the cohorts of a table are written unless the site says otherwise."""

@@ -25,8 +25,6 @@ from fedbn.arrays import Bits, Bools, Ints
 from fedbn.errors import ConfigError
 from fedbn.wording import list_some
 
-__all__ = ["Columns", "blocks_of"]
-
 MOST_TRIES = 10_000
 """Unions of blocks that are tried before a division is given up: three seconds for 200 sites."""
 

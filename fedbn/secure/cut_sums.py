@@ -32,25 +32,6 @@ from fedbn.secure.session import CUT_POINTS, Member, Terms
 from fedbn.wire.texts import TextFormat
 from fedbn.wording import count_of
 
-__all__ = [
-    "ASKED",
-    "NOTHING_ASKED",
-    "AskedCuts",
-    "BucketRequest",
-    "CutSumRequest",
-    "SizeRequest",
-    "allow",
-    "counts_of",
-    "cut_terms",
-    "cut_words",
-    "from_bytes",
-    "most_of",
-    "own_counts",
-    "own_sizes",
-    "to_bytes",
-    "word_of_cuts",
-]
-
 SIZES = 64
 """A number of numbers below 2^k and not below 2^(k - 1) is a vote for k; there are so many k."""
 

@@ -20,8 +20,6 @@ from fedbn.scores.family_scores import own_scores
 from fedbn.secure.honest_sums import require_one_table, require_own_scores
 from fedbn.secure.requests import CountRequest, SumRequest
 
-__all__ = ["FamilySums", "own_counts", "sum_families"]
-
 
 class FamilySums(NamedTuple):
     """The counts in the rows of all sites, and the sum of their own scores, int64 [F] or [0]."""

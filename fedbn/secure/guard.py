@@ -40,8 +40,6 @@ from fedbn.secure.requests import (
 )
 from fedbn.secure.session import Terms
 
-__all__ = ["NOTHING_ASKED", "Asked", "allow"]
-
 Start = tuple[int, int]  # of a state: number of its path, number of deletions
 
 

@@ -17,26 +17,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from fedbn.arrays import Floats, Ints
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.scores.family_scores import FIXED_POINT
 from fedbn.scores.mixed import block_widths
 from fedbn.scores.possible_sums import ROUNDING, require_of_a_table, require_of_indicators
 from fedbn.scores.scatter import MAX_SITE_ROWS, Scatter
-
-__all__ = [
-    "require_arcs",
-    "require_costs",
-    "require_cuts",
-    "require_one_table",
-    "require_own_mixed_scores",
-    "require_own_scores",
-    "require_rows",
-    "require_scatter",
-    "require_votes",
-]
-
 
 _NOBODY_KNOWS = "some site is wrong, and nobody can say which"
 

@@ -27,9 +27,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import MessageError
 
-__all__ = ["Key", "Pair", "hide", "mask", "pair_keys", "request_digest", "unmasked_sum"]
-
-
 Word = np.unsignedinteger
 SIGNED = {np.dtype(f"u{kind}"): np.dtype(kind) for kind in ("int16", "int32", "int64")}
 """The words that a masked vector may have, and how their sums are read."""

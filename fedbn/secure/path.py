@@ -65,8 +65,6 @@ from fedbn.secure.words import largest_sum
 if TYPE_CHECKING:
     from fedbn._core.fusion import Precedence
 
-__all__ = ["SecureBranch", "SecurePath", "SecureSums", "secure_path", "secure_votes"]
-
 SecureSums = Generator[SumRequest, Ints, "SecurePath"]
 Orders = tuple[tuple[int, ...], ...]
 

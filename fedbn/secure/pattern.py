@@ -18,8 +18,6 @@ from fedbn.errors import MessageError, SearchError
 from fedbn.graphs.bits import pack
 from fedbn.secure.requests import Arcs, Deletion
 
-__all__ = ["MAX_QUERIES", "Operators", "after", "operators_of", "pattern_of", "set_bits"]
-
 MAX_QUERIES = 50_000
 """Most operators of one P: more would be as many cuts in every DAG of every site."""
 

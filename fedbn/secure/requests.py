@@ -25,25 +25,6 @@ from fedbn.errors import DataError, MessageError
 from fedbn.networks.family_counts import Family
 from fedbn.wire.texts import canonical, plain, reader_of
 
-__all__ = [
-    "CountRequest",
-    "CutPath",
-    "CutRequest",
-    "Deletion",
-    "OrderRequest",
-    "OrderState",
-    "ScatterRequest",
-    "ScoreRequest",
-    "SizeRequest",
-    "SumRequest",
-    "TableRequest",
-    "UnionRequest",
-    "UnionState",
-    "VoteRequest",
-    "from_bytes",
-    "to_bytes",
-]
-
 Arcs = tuple[tuple[int, int], ...]
 Indices = tuple[int, ...]
 

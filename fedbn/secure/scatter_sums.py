@@ -36,27 +36,14 @@ import numpy as np
 
 from fedbn.arrays import Floats, Ints, Ints32
 from fedbn.choice.by_scatters import scatter_scores
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.networks.family_counts import Family, require_families
 from fedbn.scores.mixed import block_widths
 from fedbn.scores.scatter import Scatter, scatter_of_table
 from fedbn.secure.honest_sums import require_own_mixed_scores, require_rows, require_scatter
 from fedbn.secure.requests import ScatterRequest, ScoreRequest, SizeRequest, SumRequest
-
-__all__ = [
-    "LEVELS",
-    "OwnScores",
-    "TableSums",
-    "fixed_scatter",
-    "fixed_scores",
-    "largest_error",
-    "levels_above",
-    "own_sums",
-    "scatter_of_fixed",
-    "sum_own_scores",
-    "sum_scatters",
-]
 
 LEVELS = 256
 """Of a column; the lowest is for sums of squares of at most 16^-127, the highest of 16^128."""

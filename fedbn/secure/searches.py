@@ -22,9 +22,6 @@ from fedbn.secure.columns import Columns
 from fedbn.secure.pattern import Operators, after, operators_of
 from fedbn.secure.requests import CutPath, Deletion
 
-__all__ = ["DeletionSearch", "OrderSearch", "Taken"]
-
-
 FURTHER = 2
 """How much further a search looks ahead than it was right before."""
 

@@ -10,8 +10,6 @@ from fedbn.consensus.pooling import prefer
 from fedbn.consensus.threshold import Consensus, Reading, choose_among, states_of
 from fedbn.secure.path import SecureBranch, SecurePath
 
-__all__ = ["secure_consensus"]
-
 
 def secure_consensus(
     path: SecurePath,

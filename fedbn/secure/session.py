@@ -27,17 +27,6 @@ from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.wire.texts import reader_of
 from fedbn.wording import count_of
 
-__all__ = [
-    "AGGREGATIONS",
-    "CUT_POINTS",
-    "Member",
-    "Terms",
-    "identity_key",
-    "identity_of",
-    "require_cohort",
-    "signed_key",
-]
-
 AGGREGATIONS = ("open", "secure-sums", "moral-votes")
 """Structures in the open; MCBNC on masked sums; moral votes alone, in one masked sum."""
 

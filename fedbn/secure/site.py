@@ -31,8 +31,6 @@ from fedbn.secure.requests import (
 from fedbn.secure.session import Terms
 from fedbn.secure.words import word_of
 
-__all__ = ["Count", "Site", "begin", "join", "reply"]
-
 Count = Callable[[TableRequest], Ints]
 """What a site answers of its table, or refuses; see `family_sums.own_counts` and
 `scatter_sums.own_sums`."""

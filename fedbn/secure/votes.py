@@ -20,8 +20,6 @@ from fedbn.secure.honest_sums import require_votes
 from fedbn.secure.pattern import matrix_of
 from fedbn.secure.requests import VoteRequest
 
-__all__ = ["Pairs", "asked_pairs", "own_votes", "summed_votes"]
-
 
 class Pairs(NamedTuple):
     """The pairs (a, b), a < b, sorted, int64 [m, 2]: of moral votes, and of those on CPDAGs."""

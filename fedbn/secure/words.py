@@ -18,8 +18,6 @@ import numpy as np
 
 from fedbn.secure.requests import SumRequest, TableRequest, UnionRequest
 
-__all__ = ["largest_sum", "word_of"]
-
 
 def largest_sum(n: int, sites: int, units: int) -> int:
     """What no sum of costs, cuts or votes is beyond, in either direction.

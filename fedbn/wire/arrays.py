@@ -32,8 +32,6 @@ from fedbn.arrays import Array, Bools
 from fedbn.errors import MessageError
 from fedbn.wire.npy import MAX_BYTES, Arrays, arrays_of_npy, require_keys
 
-__all__ = ["HEADER", "ArrayFormat", "Field", "Mark", "Received", "unpack_bits"]
-
 HEADER = "header"
 DIGEST = 32
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from fedbn.errors import MessageError
 from fedbn.wire.sender import said_by
 
-__all__ = ["MAX_BYTES", "Arrays", "array_of_npy", "arrays_of_npy", "require_keys"]
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 """Arrays by key."""
 

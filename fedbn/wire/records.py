@@ -9,8 +9,6 @@ from typing import Any
 
 from fedbn.errors import MessageError
 
-__all__ = ["RecordFormat"]
-
 _WORDS: Mapping[type, str] = {
     str: "text",
     bytes: "bytes",

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from fedbn.errors import FedbnError, MessageError
 
-__all__ = ["said_by"]
-
 
 @contextmanager
 def said_by(sender: str = "") -> Iterator[None]:

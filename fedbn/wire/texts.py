@@ -18,8 +18,6 @@ from fedbn.bounded_file import json_value
 from fedbn.errors import MessageError
 from fedbn.wire.npy import MAX_BYTES
 
-__all__ = ["TextFormat", "canonical", "plain", "reader_of"]
-
 MAX_WHOLE = 1 << 62
 
 T = TypeVar("T")

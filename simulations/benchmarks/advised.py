@@ -23,8 +23,6 @@ from typing import Literal
 from simulations.benchmarks.search import measure, parser
 from simulations.benchmarks.search_report import Row
 
-__all__ = ["advice"]
-
 Kind = Literal["numbers", "categories"]
 
 MANY = 50

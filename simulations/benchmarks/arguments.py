@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-__all__ = ["count", "counts", "seed"]
-
 
 def count(text: str) -> int:
     """A whole number of at least 1."""

@@ -18,8 +18,6 @@ from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 
-__all__ = ["Found", "change_edges", "search_attack"]
-
 MOST_CHANGES = 8
 """Edges that one step changes, at most."""
 

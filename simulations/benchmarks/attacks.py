@@ -39,7 +39,7 @@ from fedbn.consensus.others import TIMES as TIMES_AS_FAR
 from fedbn.consensus.pooling import prefer
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import select_consensus
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import FedbnError
 from fedbn.federation.density import PAIRS_PER_VARIABLE
 from fedbn.federation.reply_limits import Limits
@@ -52,8 +52,6 @@ from fedbn.graphs.distances import smhd
 from simulations.benchmarks.arguments import count, counts, seed
 from simulations.benchmarks.attack_search import search_attack
 from simulations.benchmarks.consensus.inputs import learn
-
-__all__ = ["ATTACKS", "Row", "attack", "main"]
 
 TIMES = 3
 

@@ -25,8 +25,6 @@ from pathlib import Path
 from fedbn.errors import ConfigError, FedbnError
 from simulations.terminal import show_error
 
-__all__ = ["build"]
-
 _UNITS = ("BICScorer", "EdgeQueueSet", "Operators", "PDAG", "XGES", "set_ops", "main")
 _UNNAMED_HEADERS = (
     "chrono",

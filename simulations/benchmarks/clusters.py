@@ -28,11 +28,10 @@ from fedbn.federation.state import FederationResult
 from simulations.flower.processes import ENVIRONMENT, descendants, free_ports, script
 from simulations.ray_cluster import connect
 from simulations.run import run_experiment
-from simulations.study import Study, Tick
+from simulations.study import Study
+from simulations.study_cases import Tick
 from simulations.sweeps.plan import read_plan
 from simulations.sweeps.results import CASE, RunCase
-
-__all__ = ["Node", "cluster", "main", "run_sweep"]
 
 STORE_BYTES = 100_000_000
 """Of a node's object store: rows and models are small."""

@@ -27,8 +27,9 @@ from dataclasses import astuple, dataclass, fields, replace
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.partition import partition_dirichlet_latent
+from fedbn.data.schema import Schema
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import FamilyAnswer, answer_request
 from fedbn.federation.rounds import server_round
@@ -42,8 +43,6 @@ from fedbn.scores import make_score
 from fedbn.search.ges import ges
 from simulations.benchmarks.arguments import count, counts, seed
 from simulations.benchmarks.attack_search import change_edges
-
-__all__ = ["Row", "main", "search_rows"]
 
 SITES = 10
 

@@ -22,8 +22,6 @@ import typer
 
 from fedbn.errors import ConfigError
 
-__all__ = ["TABLES", "PublicTable", "read_source", "write_dialects"]
-
 Rows = list[dict[str, str]]
 
 

@@ -31,8 +31,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 
-__all__ = ["main", "skeleton"]
-
 Edges = set[frozenset[str]]
 Test = Callable[[str, str, Sequence[str]], float | None]
 """The p-value of "x and y are independent given S"; None where no site has all of these."""

@@ -13,8 +13,6 @@ from fedbn.graphs.random import random_dag
 from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
 from fedbn.networks.random import node_names, random_linear_gaussian_network
 
-__all__ = ["gaussian_instance", "gaussian_test_network"]
-
 
 def gaussian_instance(
     variables: int,

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from fedbn.credible.pruning import listed_candidates, read_scores, write_scores
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.data.tables import read_dataset, read_schema, write_schema, write_table
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.disclosure import Disclosure
@@ -46,8 +47,6 @@ from fedbn.secure.cohorts import read_cohorts
 from simulations.commands.query import read_cases
 from simulations.experiment import experiment_from
 from simulations.run import run_experiment
-
-__all__ = ["FILES", "make_files"]
 
 SCHEMA = Schema.categorical({name: ["0", "1"] for name in "abcd"})
 DIAMOND = DAG.from_edges("abcd", [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])

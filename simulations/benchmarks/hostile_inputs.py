@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import FedbnError, FedbnWarning, MessageError
 from fedbn.federation.message import STRUCTURES, from_arrays
 from fedbn.federation.schema_text import schema_from_text, schema_to_text

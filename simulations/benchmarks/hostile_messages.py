@@ -13,21 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.message import FORMS, StructureMessage, as_classes, to_arrays
 from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.random import random_dag
 from fedbn.limits import STATUSES
-
-__all__ = [
-    "LIMITS",
-    "SCHEMA",
-    "good_message",
-    "is_right",
-    "mutated_bytes",
-    "mutated_message",
-    "mutated_text",
-]
 
 SCHEMA = Schema.categorical({name: ["no", "yes", "é\n"] for name in "abcdef"})
 LIMITS = Limits(max_in_degree=4, max_edges=12, max_dags=5, max_bytes=100_000, max_states=10)

@@ -24,8 +24,6 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset
 
-__all__ = ["OTHER_LANGUAGES", "answer_of"]
-
 _BNLEARN = """
 suppressMessages(library(bnlearn))
 given <- commandArgs(TRUE)

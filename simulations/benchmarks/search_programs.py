@@ -35,17 +35,6 @@ from fedbn.search.xges import xges, xges0
 from simulations.benchmarks.other_languages import OTHER_LANGUAGES, answer_of
 from simulations.benchmarks.search_report import ILS, REFERENCE
 
-__all__ = [
-    "OWN",
-    "TOO_LONG",
-    "Sample",
-    "chosen_own",
-    "chosen_peers",
-    "own_result",
-    "peer_result",
-    "sample_of",
-]
-
 OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
     REFERENCE: lambda score: ges(score).dag,
     "fedbn ges, turning": lambda score: ges(score, turning=True, repeat=True).dag,

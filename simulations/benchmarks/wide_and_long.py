@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.learners import LearnerSettings, learn
 from simulations.benchmarks.arguments import count, seed
 

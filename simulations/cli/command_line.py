@@ -23,8 +23,6 @@ from simulations.cli.command_table import COMMANDS, Command
 from simulations.options import SeveralValues, examples, with_quiet
 from simulations.progress import begin_command
 
-__all__ = ["main", "make_app"]
-
 
 def make_app(commands: Sequence[Command] = COMMANDS) -> typer.Typer:
     """The Typer app of these commands."""

@@ -7,8 +7,6 @@ import typer
 from simulations.deployment.courier_commands import go_on_with, start, status_of
 from simulations.options import examples, with_quiet
 
-__all__ = ["courier"]
-
 courier = typer.Typer(
     name="courier",
     help="Run a federation with sites that have no network: requests and replies are signed files, "

@@ -16,8 +16,6 @@ from simulations.inputs import require_ess_of
 from simulations.options import SchemaFile, table_settings, with_settings
 from simulations.progress import starting
 
-__all__ = ["credible"]
-
 MIN_FACTOR = 20.0  # below it, averages rest on few structures
 COUNTING, LIMITS, OUTPUT = "Counting and listing", "Limits", "Output"
 

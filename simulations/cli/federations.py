@@ -23,8 +23,6 @@ from simulations.progress import starting
 if TYPE_CHECKING:
     from fedbn.federation.settings import Experiment
 
-__all__ = ["report", "simulate"]
-
 SIMULATED = {"share-diagnostics": True, "parameters": "federated"}
 """What `simulate` wants unless it is told otherwise."""
 

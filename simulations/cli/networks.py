@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from simulations.options import Json, NetworkDir, with_quiet
 
-__all__ = ["networks"]
-
 
 @with_quiet
 def networks(network_dir: NetworkDir = None, as_json: Json = False) -> None:

@@ -8,8 +8,6 @@ from simulations.commands.site import new, prepare
 from simulations.deployment.courier_commands import answer_request, forget_run
 from simulations.options import examples, with_quiet
 
-__all__ = ["site"]
-
 site = typer.Typer(
     name="site",
     help="Write a site's file of decisions, prepare its table, and answer requests that are files.",

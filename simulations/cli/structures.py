@@ -13,8 +13,6 @@ from simulations.commands.fuse_options import FuseOptions, fuse_settings
 from simulations.options import Json, Quiet, Seed, with_settings
 from simulations.progress import starting
 
-__all__ = ["fuse"]
-
 
 @with_settings(fuse_settings)
 def fuse(

@@ -24,8 +24,6 @@ from simulations.options import (
 )
 from simulations.progress import starting
 
-__all__ = ["audit", "learn"]
-
 
 @with_settings(lambda: [*table_settings(), *learning_settings(local=True)])
 def learn(

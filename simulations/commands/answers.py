@@ -42,27 +42,6 @@ if TYPE_CHECKING:
     SomeAnswer = Answer | GaussianAnswer | ConditionalAnswer
     Answers = Sequence[SomeAnswer]
 
-__all__ = [
-    "AVERAGE_FILE",
-    "answers_to",
-    "held_back_among",
-    "knowledge_kept",
-    "print_answers",
-    "print_difference",
-    "print_most_probable",
-    "read_at_site",
-    "read_group",
-    "read_network",
-    "read_weighted",
-    "require_answers",
-    "say_differences",
-    "say_intervals",
-    "warn_of_held_back",
-    "warn_of_unanswered",
-    "why_unanswered",
-    "write_answers",
-]
-
 AVERAGE_FILE = "average.json"
 """What a results folder calls its weighted networks."""
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.learners import LearnerSettings
 
-__all__ = ["Game", "GameSizes", "audit_and_report"]
-
 WORDS = {
     "classes": "removals that change the class",
     "messages": "removals that change the class or a weight",

@@ -11,13 +11,11 @@ from simulations.pooled import pooled_reference
 
 if TYPE_CHECKING:
     from fedbn.choice.by_counts import CountedChoice
-    from fedbn.data.dataset import Schema
+    from fedbn.data.schema import Schema
+    from fedbn.federation.settings import Experiment
     from fedbn.federation.state import FederationResult
     from fedbn.results.outcome import Outcome
-    from simulations.experiment import Experiment
     from simulations.run import ExperimentRun
-
-__all__ = ["add_pooled", "choice_json", "counts_json", "print_choice", "print_counts"]
 
 
 def add_pooled(

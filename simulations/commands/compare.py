@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
     from fedbn.networks.network import BayesianNetwork
 
-__all__ = ["compare"]
-
 WORDS = {
     "smhd": "SMHD: pairs joined in only one of the moral graphs",
     "shd": "SHD: pairs joined differently in the classes",

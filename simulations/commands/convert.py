@@ -12,8 +12,6 @@ from fedbn.wording import count_of
 from simulations.commands.answers import read_network
 from simulations.options import Json
 
-__all__ = ["convert"]
-
 
 def convert(
     network: Annotated[

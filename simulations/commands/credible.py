@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from fedbn.data.table_settings import TableSettings
     from fedbn.graphs.dag import DAG
 
-__all__ = ["Output", "Scored", "Wanted", "credible_and_report"]
-
 SCORE_FILES = (".jkl", ".scores")
 AFTER_INTERRUPTION = 2.0  # seconds for what can still be said
 

@@ -20,8 +20,6 @@ from fedbn.wording import count_of, reason_of
 if TYPE_CHECKING:
     from fedbn.credible.enumerate import CredibleSet
 
-__all__ = ["show", "write_files"]
-
 
 def write_files(
     found: CredibleSet,

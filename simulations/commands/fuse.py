@@ -49,17 +49,8 @@ from simulations.terminal import (
 )
 
 if TYPE_CHECKING:
-    from fedbn.consensus.mcbnc import McbncPath
-    from fedbn.consensus.path import DeletionPath
+    from fedbn.consensus.path import DeletionPath, McbncPath
     from fedbn.consensus.threshold import Consensus, PathState
-
-__all__ = [
-    "consensus_json",
-    "fraction_text",
-    "fuse_and_report",
-    "steps_json",
-    "warn_of",
-]
 
 
 def fuse_and_report(

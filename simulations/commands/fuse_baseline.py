@@ -29,8 +29,6 @@ from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_record
 from simulations.terminal import print_json, print_rows, print_table, rows_table
 
-__all__ = ["fuse_by_baseline"]
-
 
 def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DAG | None) -> None:
     """Fuse, write the results folder if one is wanted, and print what happened.

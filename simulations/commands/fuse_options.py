@@ -21,8 +21,6 @@ from fedbn.setting import (
 if TYPE_CHECKING:
     from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["FuseOptions", "fuse_settings", "settings_record"]
-
 
 @dataclass(frozen=True)
 class FuseOptions(Settings):

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from fedbn.groups.grouping import Grouping
     from fedbn.results.outcome import Outcome
 
-__all__ = ["groups_json", "print_groups"]
-
 
 def print_groups(grouping: Grouping | None) -> None:
     """The three lines, where groups were asked for."""

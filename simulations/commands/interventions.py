@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from fedbn.inference.interventions import Numbers
     from fedbn.networks.conditional_gaussian import Network
 
-__all__ = ["Intervention", "answer_intervention"]
-
 TAKEN = (
     "Every arrow of this network is taken for cause and effect; --class gives the range over all "
     "networks that say the same of the data."

@@ -10,8 +10,6 @@ from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint
 from fedbn.results.grouped_sums import COHORTS
 from fedbn.wording import reason_of
 
-__all__ = ["read_kept"]
-
 
 def read_kept(folder: Path) -> Checkpoint:
     """The checkpoint of a results folder.

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
     from fedbn.learners import LearnedStructures, LearnerSettings
 
-__all__ = ["learn_and_report", "read_table", "with_cuts_of"]
-
 
 def read_table(table: Path, score: str, schema: Path | None, settings: TableSettings) -> Dataset:
     """The table, its columns read as the score needs them.

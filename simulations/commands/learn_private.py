@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
     from fedbn.learners import LearnerSettings
 
-__all__ = ["learn_private", "promise_json", "require_private_options"]
-
 
 def require_private_options(
     experiment: Experiment, schema: Path | None, start: Path | None

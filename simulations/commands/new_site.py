@@ -24,8 +24,6 @@ from fedbn.data.schema import MISSING_STATE, NUMBER, Schema, Variable
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, did_you_mean
 
-__all__ = ["LOOSENINGS", "site_text"]
-
 OTHER = "other"
 """What rare states become."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
     from fedbn.networks.network import BayesianNetwork
 
-__all__ = ["parameters"]
-
 
 def parameters(
     results: Annotated[Path, typer.Argument(help="A results folder of a federated run.")],

@@ -35,8 +35,6 @@ from simulations.commands.answers import (
 from simulations.commands.interventions import Intervention, answer_intervention
 from simulations.options import Json
 
-__all__ = ["query"]
-
 
 def query(
     networks: Annotated[

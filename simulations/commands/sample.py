@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
     from fedbn.networks.network import BayesianNetwork
 
-__all__ = ["sample"]
-
 
 def sample(
     network: Annotated[

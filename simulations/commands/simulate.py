@@ -18,6 +18,7 @@ from fedbn.federation.checkpoint import result_files
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import site_run
+from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult
 from fedbn.privacy.ledger import reserve
 from fedbn.results.outcome import Outcome
@@ -39,7 +40,7 @@ from simulations.commands.simulate_output import (
     warn_of_parameters,
     with_held_out,
 )
-from simulations.experiment import Experiment, result_name, with_absolute_paths
+from simulations.experiment import result_name, with_absolute_paths
 from simulations.progress import stages, starting
 from simulations.terminal import (
     print_json,
@@ -49,8 +50,6 @@ from simulations.terminal import (
 if TYPE_CHECKING:
     from fedbn.results.outcome import Outcome
     from simulations.run import ExperimentRun
-
-__all__ = ["run_and_report"]
 
 
 def run_and_report(

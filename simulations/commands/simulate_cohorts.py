@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning
 from fedbn.federation.secure_rounds import statements
+from fedbn.federation.settings import Experiment
 from fedbn.graphs.distances import smhd
 from fedbn.networks.parameter_sources import remarks_on
 from fedbn.wording import count_of
 from simulations.commands.fuse import warn_of
 from simulations.commands.simulate_output import run_content, with_held_out
 from simulations.commands.sums_output import cost_words, sums_json
-from simulations.experiment import Experiment
 from simulations.terminal import print_json, print_table, rows_table
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
     from fedbn.results.outcome import Outcome
     from simulations.run import ExperimentRun
-
-__all__ = ["simulate_cohorts"]
 
 
 def simulate_cohorts(

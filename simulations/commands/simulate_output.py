@@ -12,6 +12,7 @@ from fedbn.errors import FedbnWarning
 from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.private_runs import guarantee_of
 from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 from fedbn.learners.completion import missingness_remarks
 from fedbn.networks.catalog import load_network
 from fedbn.networks.parameter_sources import remarks_on
@@ -21,7 +22,6 @@ from fedbn.scores import make_score, total_score
 from fedbn.wording import count_of
 from simulations.commands.choice_output import counts_json
 from simulations.commands.learn_private import promise_json
-from simulations.experiment import Experiment
 from simulations.inputs import one_structure
 from simulations.terminal import print_table, print_written, summary_table, times_line
 
@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from fedbn.results.outcome import Client, Outcome
     from fedbn.results.summary import Summary
     from simulations.run import ExperimentRun
-
-__all__ = [
-    "parameters_json",
-    "print_summary",
-    "promise_of",
-    "run_content",
-    "simulated_guarantee",
-    "title_of",
-    "truth_of",
-    "warn_of_parameters",
-    "with_held_out",
-]
 
 
 def truth_of(experiment: Experiment, gold: Path | None) -> DAG | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.secure_rounds import SecureResult, statements
+from fedbn.federation.settings import Experiment
 from fedbn.results.summary import summarise
 from simulations.commands.choice_output import print_counts
 from simulations.commands.fuse import warn_of
@@ -24,7 +25,7 @@ from simulations.commands.simulate_output import (
     with_held_out,
 )
 from simulations.commands.sums_output import cost_words, sums_json
-from simulations.experiment import Experiment, with_absolute_paths
+from simulations.experiment import with_absolute_paths
 from simulations.progress import stages
 from simulations.terminal import print_json, print_table, print_written, readable, rows_table
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.results.outcome import Outcome
     from simulations.run import ExperimentRun
-
-__all__ = ["simulate_sums"]
 
 
 def simulate_sums(

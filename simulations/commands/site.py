@@ -14,8 +14,6 @@ from fedbn.whole_file import write_whole
 from fedbn.wording import count_of
 from simulations.options import Json, SchemaFile, TableFile, table_settings, with_settings
 
-__all__ = ["new", "prepare"]
-
 
 @with_settings(table_settings)
 def new(

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.results.outcome import Outcome
 
-__all__ = ["cost_words", "sums_json"]
-
 
 def sums_json(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[str, Any]:
     """The keys of `simulate` that hold without the sites' structures, and those of the sums."""

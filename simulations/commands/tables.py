@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from fedbn.data.table_settings import TableSettings
     from fedbn.federation.site_file import SiteFile
 
-__all__ = ["check", "inspect", "schema"]
-
 
 @with_settings(table_settings)
 def inspect(

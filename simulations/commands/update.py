@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.data.tables import table_stem
 from fedbn.errors import ConfigError, FedbnWarning, StructureError
 from fedbn.federation.checkpoint import Checkpoint, result_files
@@ -36,8 +36,6 @@ from simulations.terminal import (
     times_line,
     warn_of_replacing,
 )
-
-__all__ = ["update_and_report"]
 
 
 def update_and_report(

@@ -19,8 +19,6 @@ from simulations.options import Json
 if TYPE_CHECKING:
     from fedbn.federation.courier_run import Asked, CourierRun
 
-__all__ = ["answer_request", "forget_run", "go_on_with", "start", "status_of"]
-
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the run, at the server.")]
 SiteOption = Annotated[
     Path | None,

@@ -26,8 +26,6 @@ from server.courier import AwaitedError, CourierGrid, RoundDoneError
 from server.courier_folder import CourierFolder, begin_folder, new_run, open_folder
 from server.server_app import Federated, federate, of_run, write_folder
 
-__all__ = ["Step", "begin", "go_on"]
-
 SERVER_NODE = 1
 
 

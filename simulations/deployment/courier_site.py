@@ -52,8 +52,6 @@ from fedbn.wording import printable, reason_of
 from server.courier_records import flower_records, plain_records
 from simulations.deployment.executor import site_config
 
-__all__ = ["Answered", "answer", "forget"]
-
 KEPT = "kept.json"
 
 SERVER_NODE, OWN_NODE = 1, 2

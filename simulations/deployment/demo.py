@@ -42,8 +42,6 @@ from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
 from simulations.run import run_experiment
 
-__all__ = ["DemoResult", "deploy_demo"]
-
 SITES = ("east", "north", "south")
 CONSENSUS = "consensus.json"
 SCHEMA = "states.json"

@@ -46,8 +46,6 @@ from simulations.flower.processes import (
     write_connection,
 )
 
-__all__ = ["Deployment"]
-
 SUPERLINK, EXECUTOR = "superlink", "executor"
 POLL_SECONDS = 15.0
 

@@ -47,8 +47,6 @@ from fedbn.federation.site_file import read_site_file
 from simulations.deployment.front import address
 from simulations.deployment.pin import bundle_digest, refusal_of
 
-__all__ = ["answer", "serve", "site_config"]
-
 LOG = logging.getLogger("fedbn.executor")
 
 POLL_SECONDS = 0.5

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 
 from fedbn.errors import ConfigError
 
-__all__ = ["FLEET", "PATHS", "Front", "address"]
-
 FLEET = "/v1/fleet/"
 PATHS = (
     "activate-node",

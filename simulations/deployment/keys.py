@@ -40,8 +40,6 @@ from fedbn.errors import ConfigError, ResultsError
 from fedbn.whole_file import replace_file
 from simulations.deployment.front import INSIDE, Front
 
-__all__ = ["make_keys", "renew_server"]
-
 AUTHORITY_DAYS = 3650
 """How long the certificate authority is valid."""
 

@@ -18,8 +18,6 @@ from pathlib import Path
 import clients
 import fedbn
 
-__all__ = ["bundle_digest", "refusal_of"]
-
 APP = "clients.client_app:app"
 PACKAGE = f"{clients.__name__}/"
 PROJECT = "pyproject.toml"

@@ -19,8 +19,6 @@ import server
 import simulations.sites
 from fedbn.federation.run_config import from_run_config
 
-__all__ = ["SIMULATED_APP", "bundle_of", "write_bundle"]
-
 DEPLOYED_APP = f"{clients.__name__}.client_app:app"
 SIMULATED_APP = f"{simulations.sites.__name__}.client_app:app"
 """The client apps that a bundle may name: of deployed sites, and of a simulation."""

@@ -23,8 +23,6 @@ from simulations.flower.bundle import SIMULATED_APP
 from simulations.flower.processes import app_log, require_running, run_status, submit, tail
 from simulations.flower.run import SUPERLINK, Runtime, superlink
 
-__all__ = ["nodes_of", "run_folder", "settings_of"]
-
 OURS = " fedbn: "
 """What is in the lines of a run's log that fedbn's apps wrote."""
 

@@ -25,8 +25,6 @@ from fedbn.federation.run_config import from_run_config
 from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from simulations.sites.request import SimulatedNode
 
-__all__ = ["REHEARSED", "SIMULATED", "app", "is_simulated", "node_here", "simulating"]
-
 SIMULATED = SiteFile(
     policy=SitePolicy(
         diagnostics=True,

@@ -18,7 +18,7 @@ from clients.site import Site
 from fedbn.arrays import Indices
 from fedbn.data.columns import column_names
 from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Dataset, Kind
+from fedbn.data.dataset import Dataset
 from fedbn.data.lacking import draw_columns
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.partition import (
@@ -29,7 +29,7 @@ from fedbn.data.partition import (
     partition_iid,
 )
 from fedbn.data.preparation import Prepared
-from fedbn.data.schema import suits
+from fedbn.data.schema import Kind, suits
 from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import column_values
 from fedbn.errors import ConfigError, DataError
@@ -40,8 +40,6 @@ from fedbn.learners import kind_of_score
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import with_parameters_around
-
-__all__ = ["Simulation", "divide", "read_prepared", "stamp_of", "without_held_out"]
 
 LOG = logging.getLogger("fedbn.client")
 

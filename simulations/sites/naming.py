@@ -12,11 +12,10 @@ Why: docs/decisions/021.
 
 from __future__ import annotations
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import SchemaError
 from fedbn.federation.policy import SitePolicy, refusal
-
-__all__ = ["schema_to_tell"]
 
 
 def schema_to_tell(

@@ -14,8 +14,8 @@ from clients.read_requests import agreed_of, cuts_of
 from clients.request import Node, Request
 from clients.site import Site
 from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Schema
 from fedbn.data.quantiles import Histogram, Question, histogram
+from fedbn.data.schema import Schema
 from fedbn.federation.rounds import site_rng
 from fedbn.federation.runs import site_run
 from fedbn.federation.settings import Experiment
@@ -25,8 +25,6 @@ from fedbn.networks.family_counts import FamilyCounts
 from fedbn.privacy.small_buckets import thin_out
 from simulations.sites.naming import schema_to_tell
 from simulations.sites.tables import local_numbers, local_site, own_table, partition_id
-
-__all__ = ["SimulatedNode", "SimulatedRequest"]
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ from server import server_app
 from server.awaited import PolledGrid
 from server.server_app import Federated, federate
 
-__all__ = ["HANDOVER", "CountedGrid", "app", "count_replies"]
-
 HANDOVER = "FEDBN_HANDOVER"
 """Environment variable: the file in which a simulation wants the outcome, as a pickle."""
 

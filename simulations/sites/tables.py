@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.site import Site
-from fedbn.data.columns import column_names, require_some_has
+from fedbn.data.columns import TABLE_SUFFIXES, column_names, require_some_has
 from fedbn.data.common_cuts import tables_with_cuts
 from fedbn.data.cuts import Cuts, cuts_text
-from fedbn.data.dataset import Dataset, union_schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.identifiers import identifying_columns
 from fedbn.data.preparation import Prepared
-from fedbn.data.tables import TABLE_SUFFIXES, read_schema, table_stem
+from fedbn.data.schema import union_schema
+from fedbn.data.tables import read_schema, table_stem
 from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.policy import identifier_words
 from fedbn.federation.settings import Experiment

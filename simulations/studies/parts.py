@@ -29,8 +29,6 @@ from simulations.study_cases import Case, Row, Run
 if TYPE_CHECKING:
     from simulations.study_report import Section
 
-__all__ = ["Asked", "StudyPart", "run_parts", "study_command"]
-
 ALL = "all"
 
 RESUMED = """Rows are written one by one; an interrupted run continues where it was. The report is

@@ -16,8 +16,6 @@ from simulations.studies.privacy.reproduce import reproduce_privacy
 from simulations.studies.real_tables.reproduce import reproduce_real_tables
 from simulations.studies.strengths.reproduce import reproduce_strengths
 
-__all__ = ["reproduce"]
-
 reproduce = typer.Typer(
     name="reproduce",
     help="Repeat the tables of the papers beside the papers' figures, and fedbn's own studies. "

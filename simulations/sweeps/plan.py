@@ -39,8 +39,6 @@ from simulations.experiment import (
     with_absolute_paths,
 )
 
-__all__ = ["MAX_CASES", "SweepCase", "read_plan"]
-
 MAX_CASES = 100_000
 """A grid of more is a slip of the pen."""
 

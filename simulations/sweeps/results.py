@@ -18,8 +18,6 @@ from fedbn.results.summary import Summary, summarise
 from fedbn.whole_file import write_whole
 from simulations.sweeps.plan import SweepCase
 
-__all__ = ["CASE", "RunCase", "tidy_rows", "write_tables"]
-
 CASE = "case"
 """The key of a case's hash."""
 

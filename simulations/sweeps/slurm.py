@@ -14,8 +14,6 @@ from fedbn.whole_file import write_whole
 
 T = TypeVar("T")
 
-__all__ = ["MAX_TASKS", "Share", "array_script", "write_script"]
-
 MAX_TASKS = 1_000
 """SLURM's own default is 1001 entries of an array."""
 

@@ -18,8 +18,6 @@ from simulations.progress import progress_bars
 if TYPE_CHECKING:
     from simulations.sweeps.slurm import Share
 
-__all__ = ["sweep"]
-
 
 @with_quiet
 def sweep(

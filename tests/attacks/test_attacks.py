@@ -10,7 +10,8 @@ from fedbn.attacks.flips import canary, flip_rate, flips_of
 from fedbn.attacks.samples import Share, Structures, with_row, without_row
 from fedbn.attacks.shadow import shadow_membership
 from fedbn.attacks.single_sites import moral_votes, reidentify, residual, unique_votes
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph

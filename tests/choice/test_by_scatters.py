@@ -16,7 +16,8 @@ from fedbn.choice.by_scatters import chosen_by_scatters, scatter_scores
 from fedbn.choice.candidates import Candidate, Candidates
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import path_states
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, families_of

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.choice.decisive import Sums, Verdict, Worth, most_left_out, verdict_on
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import answer_request

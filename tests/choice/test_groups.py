@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fedbn.choice.groups import cost_of_another, medoid, split_by_structures
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.rounds import server_round

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from flwr.app import ConfigRecord, Message, RecordDict
 
-from fedbn.data.dataset import Schema, Variable
 from fedbn.data.quantiles import ROUNDS, Question
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import MessageError
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.histogram_message import (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
-from fedbn.data.dataset import Schema, Variable
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import MessageError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.family_message import FamilyRequest

@@ -16,7 +16,7 @@ import fedbn
 from clients.client_app import HANDLERS
 from clients.door import FAILED, REFUSED, enter
 from clients.request import Request
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.message import STRUCTURES
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config

@@ -12,7 +12,7 @@ import pytest
 from flwr.app import ConfigRecord, Message, RecordDict
 
 from clients.door import FAILED, REFUSED
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import FedbnError
 from fedbn.federation.disclosure import Disclosure, digest
 from fedbn.federation.disclosure_log import read_log

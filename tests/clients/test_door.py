@@ -15,7 +15,7 @@ from clients import request as requests
 from clients.client_app import HANDLERS
 from clients.request import Request
 from fedbn.data import tables
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation import prepared_table, site_table
 from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_to_arrays
 from fedbn.federation.histogram_message import question_to_text

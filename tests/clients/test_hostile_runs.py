@@ -14,7 +14,7 @@ from flwr.app import ConfigRecord, Message, RecordDict
 from scipy.special import gammaln
 
 from clients.door import REFUSED
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment

@@ -13,7 +13,7 @@ import pytest
 from flwr.app import ConfigRecord, Message, RecordDict
 
 from clients.door import FAILED
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import ContractError, DataError, VersionError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.policy import refusal

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from flwr.app import Array, ArrayRecord
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.federation.message import STRUCTURES, StructureMessage, from_arrays, to_arrays
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG

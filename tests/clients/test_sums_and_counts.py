@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Schema, Variable
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.counted import counted_beside
 from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.family_message import FamilyRequest

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from fedbn._core.consensus import Deletions
 from fedbn.consensus.deletions import delete_all, new_deletions
-from fedbn.consensus.mcbnc import POOLINGS, Pooling, mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.path import POOLINGS, Pooling
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.bits import pack
 from fedbn.graphs.random import perturb, random_dag

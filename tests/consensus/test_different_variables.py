@@ -13,7 +13,8 @@ import pytest
 from fedbn._core.consensus import Outcome
 from fedbn.consensus.deletions import new_deletions
 from fedbn.consensus.judges import never_together
-from fedbn.consensus.mcbnc import POOLINGS, mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.path import POOLINGS
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.threshold import path_states, select_consensus
 from fedbn.errors import ConfigError, StructureError

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.consensus.directions import nearest_member
-from fedbn.consensus.mcbnc import POOLINGS, mcbnc_path, mcbnc_paths
+from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
+from fedbn.consensus.path import POOLINGS
 from fedbn.consensus.polish import polish
 from fedbn.consensus.pooling import select_among
 from fedbn.consensus.threshold import path_states, select_consensus

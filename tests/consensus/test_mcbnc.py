@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus.mcbnc import POOLINGS, McbncPath, Pooling, mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.min_cut import min_cut
+from fedbn.consensus.path import POOLINGS, McbncPath, Pooling
 from fedbn.errors import ConfigError, SearchError, StructureError
 from fedbn.fusion.minimal_imap import minimal_imap
 from fedbn.graphs.dag import DAG

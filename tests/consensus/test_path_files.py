@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG

@@ -8,7 +8,8 @@ import pytest
 from fedbn.credible.coverage import covered_share
 from fedbn.credible.enumerate import credible_set
 from fedbn.credible.pruning import candidate_sets
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import SearchError
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score

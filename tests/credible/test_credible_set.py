@@ -113,7 +113,8 @@ def test_independent_variables_multiply_without_a_list() -> None:
         values = rng.integers(2, size=rows)
         columns[f"a{k:02}"] = values
         columns[f"b{k:02}"] = values
-    from fedbn.data.dataset import Dataset, Schema
+    from fedbn.data.dataset import Dataset
+    from fedbn.data.schema import Schema
 
     schema = Schema.categorical({name: ["0", "1"] for name in columns})
     data = Dataset(schema, np.stack([columns[name] for name in schema.names], axis=1))
@@ -126,7 +127,8 @@ def test_independent_variables_multiply_without_a_list() -> None:
 
 def test_a_constant_column_is_set_aside() -> None:
     rng = np.random.default_rng(3)
-    from fedbn.data.dataset import Dataset, Schema
+    from fedbn.data.dataset import Dataset
+    from fedbn.data.schema import Schema
 
     codes = rng.integers(2, size=(50, 4))
     codes[:, 2] = 0

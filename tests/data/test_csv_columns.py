@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from fedbn.data import csv_arrow, csv_quotes
 from fedbn.data.columns import column_names, read_columns
 from fedbn.data.csv_quotes import Quoting, look_at_quotes
-from fedbn.data.dataset import Kind
-from fedbn.data.preparation import MISSING_CELLS, Preparation
+from fedbn.data.preparation import Preparation
+from fedbn.data.schema import MISSING_CELLS, Kind
 from fedbn.data.table_format import TableFormat
 from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import read_prepared

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import MOST, Dataset, Schema, Variable, union_schema
+from fedbn.data.dataset import MOST, Dataset
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
+from fedbn.data.schema import Schema, Variable, union_schema
 from fedbn.data.table import Table
 from fedbn.data.tables import read_dataset, write_table
 from fedbn.errors import ConfigError, DataError, FedbnWarning, SchemaError

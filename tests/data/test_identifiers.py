@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
 from fedbn.data.identifiers import IdentifierRule, identifying_columns
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ConfigError
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
+from fedbn.data.schema import Schema
 from fedbn.data.tables import read_prepared
 from fedbn.errors import FedbnWarning, SchemaError
 

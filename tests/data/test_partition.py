@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.partition import (
     latent_clusters,
     part_sizes,
@@ -14,6 +14,7 @@ from fedbn.data.partition import (
     partition_dirichlet_latent,
     partition_iid,
 )
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError
 
 sizes = st.sampled_from(["equal", "skewed"])

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbn.data.cuts import cuts_text, interval_codes, interval_names, parse_cuts
-from fedbn.data.dataset import Dataset, Schema, Variable, union_schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.preparation import Preparation
+from fedbn.data.schema import Schema, Variable, union_schema
 from fedbn.data.spellings import require_one_spelling
 from fedbn.data.table_format import TableFormat
 from fedbn.data.tables import read_dataset, read_prepared, read_schema, write_schema

@@ -14,11 +14,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fedbn.data import csv_arrow
-from fedbn.data.dataset import MOST, Dataset, Schema
+from fedbn.data.columns import column_names
+from fedbn.data.dataset import MOST, Dataset
 from fedbn.data.preparation import Preparation
+from fedbn.data.schema import Schema
 from fedbn.data.table_format import TableFormat
 from fedbn.data.tables import (
-    column_names,
     column_values,
     csv_text,
     read_dataset,

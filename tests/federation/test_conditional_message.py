@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import MessageError, NetworkError
 from fedbn.federation.sums_message import sums_from_arrays, sums_to_arrays
 from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last

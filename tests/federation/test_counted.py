@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.data.cuts import interval_codes
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import PolicyError, ResultsError
 from fedbn.federation import counted, kept_lines
 from fedbn.federation.counted import counted_beside, enter_counts, enter_sums, tables_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.density import joined_pairs, without_dense
 from fedbn.federation.reply_limits import Limits

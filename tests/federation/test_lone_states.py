@@ -5,7 +5,8 @@ import json
 import numpy as np
 
 from fedbn.api.simulation import simulate
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.rounds import client_round
 from fedbn.federation.run_config import to_run_config

@@ -9,16 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
-from fedbn.federation.sums_message import (
-    MAX_SITE_ROWS,
-    MAX_VALUE,
-    moments_from_arrays,
-    moments_to_arrays,
-)
+from fedbn.federation.sums_message import MAX_VALUE, moments_from_arrays, moments_to_arrays
 from fedbn.graphs.dag import DAG
 from fedbn.networks.moments import Moments, family_pairs, moments_of, pooled_moments
+from fedbn.scores.scatter import MAX_SITE_ROWS
 
 SCHEMA = Schema.gaussian(["a", "b", "c"])
 DAG_ABC = DAG.from_edges("abc", [("a", "c"), ("b", "c")])

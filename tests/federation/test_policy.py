@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.preparation import Preparation
+from fedbn.data.schema import Schema
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError, PolicyError
 from fedbn.federation.contract import Contract

@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.pooling import select_among
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import Consensus, select_consensus
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.far_sites import far_sites

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedbn.api.simulation import simulate
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.data.table import Table
 from fedbn.errors import ConfigError
 from fedbn.federation.agreement import dividing_columns

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.federation.rounds import server_round
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, ServerState

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.groups.families import FamilyDifference, family_differences
 from fedbn.networks.family_counts import count_families, families_of

@@ -10,7 +10,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from fedbn.data.dataset import Schema, Variable
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ImpossibleEvidenceError, QueryError
 from fedbn.graphs.dag import DAG
 from fedbn.inference import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedbn.data.cuts import interval_names, interval_of
-from fedbn.data.dataset import Schema, Variable
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ImpossibleEvidenceError, QueryError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn._core.scores import draw_missing, draw_missing_mixed
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
 from fedbn.data.preparation import Preparation
+from fedbn.data.schema import Schema, Variable
 from fedbn.data.tables import read_dataset
 from fedbn.errors import ArgumentError, ConfigError, DataError, FedbnWarning
 from fedbn.graphs.dag import DAG

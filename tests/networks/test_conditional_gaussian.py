@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import DataError, NetworkError, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import FedbnWarning, NetworkError, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.inference import query

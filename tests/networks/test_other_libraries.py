@@ -6,7 +6,7 @@ import numpy as np
 import pyagrum as gum
 import pytest
 
-from fedbn.data.dataset import Schema, Variable
+from fedbn.data.schema import Schema, Variable
 from fedbn.graphs.dag import DAG
 from fedbn.networks.bif import read_bif, write_bif
 from fedbn.networks.network import BayesianNetwork

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError
 from fedbn.privacy.dependence import WIDTH, Dependence, penalty, utility
 from tests import naive_privacy

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, PolicyError, ResultsError
 from fedbn.privacy.guarantee import Guarantee
 from fedbn.privacy.ledger import Ledger, Reservation, ledger_beside, reserve, table_digest

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from fedbn.attacks.flips import canary
 from fedbn.attacks.release_audit import replay_releases
 from fedbn.attacks.samples import with_row, without_row
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.pdag import PDAG

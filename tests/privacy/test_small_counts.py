@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.policy import SitePolicy
 from fedbn.networks.family_counts import Family, FamilyCounts, count_families

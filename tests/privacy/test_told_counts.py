@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.data.cuts import interval_codes
-from fedbn.data.dataset import Dataset, Schema, Variable
-from fedbn.data.schema import MISSING_STATE
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import MISSING_STATE, Schema, Variable
 from fedbn.federation.counted import tables_of
 from fedbn.networks.family_counts import Family
 from fedbn.privacy.counts_in_sums import OTHER, counts_in_sums, rows_off_a_common_value

@@ -12,7 +12,7 @@ import pytest
 
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.federation.state import ClientReply, FederationResult
 from fedbn.graphs.dag import DAG

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import DataError
 from fedbn.scores.mixed import block_columns, block_widths
 from fedbn.scores.scatter import Scatter, scatter_of_table, sum_of_scatters

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn._core.scores import DiscreteScore, ScoreKind
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, DataError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.learners.settings import LearnerSettings

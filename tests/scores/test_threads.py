@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fedbn._core.scores import DiscreteScore, ScoreKind
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ArgumentError, ConfigError
 from fedbn.federation.run_config import run_config_keys
 from fedbn.learners import LearnerSettings, learn, learner_for

@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, DataError, FedbnWarning, SearchError
 from fedbn.learners import LearnerSettings, learn
 from fedbn.limits import Limit

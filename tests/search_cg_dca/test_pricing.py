@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn._core import cg_dca as core
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ArgumentError, ConfigError
 from fedbn.graphs.bits import pack, unpack
 from fedbn.learners.settings import PRICINGS as PRICING_NAMES

@@ -6,7 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.networks.random import node_names
 from fedbn.scores import TabulatedScore, make_score
 from fedbn.search.families.families import Families

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, DataError, SearchError
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score

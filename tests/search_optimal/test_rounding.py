@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score, total_score

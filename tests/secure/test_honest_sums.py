@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.arrays import Ints
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyTables, count_families

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from fedbn.arrays import Ints
 from fedbn.choice.by_scatters import scatter_scores
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import DataError, MessageError
 from fedbn.networks.family_counts import Family
 from fedbn.scores.mixed import scatter_of

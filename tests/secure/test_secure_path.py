@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.pooling import prefer, select_among
 from fedbn.consensus.threshold import (
     READINGS,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
 
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.run_config import to_run_config

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.rounds import server_round
 from fedbn.federation.run_remarks import run_remarks

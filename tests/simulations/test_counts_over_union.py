@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import fedbn as fb
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.data.lacking import draw_columns
+from fedbn.data.schema import Schema
 from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, DataError, ResultsError, StructureError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict

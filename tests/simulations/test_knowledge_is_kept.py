@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import fedbn as fb
-from fedbn.data.dataset import Dataset, Schema
-from fedbn.data.schema import Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.rounds import server_round, update_clients
 from fedbn.federation.secure_rounds import voted_consensus
 from fedbn.federation.settings import ConsensusSettings

@@ -23,7 +23,8 @@ from simulations.studies.mcbnc_aaai26.reproduce import collect_rows, is_cut_shor
 from simulations.studies.mcbnc_aaai26.selection import Cell, cells_of, latest
 from simulations.studies.mcbnc_aaai26.statistics import compare, friedman, holm, ranks, win_tie_loss
 from simulations.studies.mcbnc_aaai26.targets import verdict
-from simulations.study import Row, Study
+from simulations.study import Study
+from simulations.study_cases import Row
 
 # Table 2 of arXiv 2504.00467: rank sums over 90 cases (mean ranks 1.40, 1.91, 2.69 and 1.58, 1.70,
 # 2.72), and the p-values that it prints.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fedbn as fb
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.data.tables import read_dataset
 from fedbn.federation.choice_record import choice_facts, choice_from_dict, choice_to_dict
 from fedbn.federation.disclosure_log import read_log

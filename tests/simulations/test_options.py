@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from fedbn.data.tables import TABLE_SUFFIXES
+from fedbn.data.columns import TABLE_SUFFIXES
 from fedbn.federation.run_config import run_config_keys
 from simulations.cli import app
 from simulations.options import learning_settings, simulation_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Schema, Variable
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ConfigError, NetworkError, QueryError, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.inference import average_query, most_probable, query

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.graphs.dag import DAG
 from simulations.studies.real_tables.mechanisms import random_mixed_network
 from simulations.studies.real_tables.report import best_cutting, mean_and_interval

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
-from simulations.study import Study, Tick, end_line
-from simulations.study_cases import PROVENANCE
+from simulations.study import Study, end_line
+from simulations.study_cases import PROVENANCE, Tick
 from simulations.study_report import Section, write_study_report
 
 CASES = [{"n": n, "seed": seed} for n in (3, 4) for seed in (1, 2)]

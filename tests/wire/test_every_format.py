@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 import fedbn.federation
 import fedbn.secure
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
 from fedbn.data.quantiles import Histogram, Question
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import MessageError
 from fedbn.federation import family_message as families
 from fedbn.federation import histogram_message as histograms

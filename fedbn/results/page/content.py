@@ -53,8 +53,6 @@ from fedbn.results.written_rows import rows_text
 if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
 
-__all__ = ["FORMAT", "NO_SITES", "report_content", "voted_content"]
-
 FORMAT = "fedbn-report-2"
 INCH = 72.0 / 7.0 * 12.0
 """Pixels of an inch of the drawing: its font of 7 points has 12 pixels on the page."""

@@ -26,16 +26,6 @@ from fedbn.wording import reason_of
 if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
 
-__all__ = [
-    "CONTENT_FILE",
-    "PAGE_FILE",
-    "PUBLIC_FILE",
-    "read_content",
-    "refresh_parameters",
-    "write_page",
-    "write_report",
-]
-
 CONTENT_FILE, PAGE_FILE, PUBLIC_FILE = "report.json", "report.html", "report-public.html"
 
 

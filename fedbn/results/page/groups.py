@@ -24,8 +24,6 @@ from fedbn.results.page.words import GroupWords
 from fedbn.results.placement import printable_name
 from fedbn.wording import count_of, list_some
 
-__all__ = ["MARKS", "group_pairs", "group_words", "groups_content", "groups_section"]
-
 MARKS = ("●", "■", "▲", "◆", "▼", "★")
 """Of groups 1, 2, ...; they begin again after the last, as the colours g0 to g5 do."""
 

@@ -25,9 +25,6 @@ from fedbn.results.page.variables import variables_section
 from fedbn.results.page.words import number
 from fedbn.wording import count_of
 
-__all__ = ["page_html", "page_of"]
-
-
 UNSCRIPTED = ("settings", "versions", "inputs", "hashes", "command", "consensus", "bif",
               "answers", "parameter_remarks")  # fmt: skip
 """Parts of the content that the script does not need."""

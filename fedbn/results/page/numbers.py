@@ -20,8 +20,6 @@ from fedbn.results.placement import printable_name
 if TYPE_CHECKING:
     from fedbn.networks.conditional_gaussian import Network
 
-__all__ = ["numbers_content", "numbers_section", "spreads_in"]
-
 CELLS = 2_000_000
 """Distributions are computed while these have at most so many cells."""
 

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from fedbn.arrays import Floats
     from fedbn.networks.conditional_gaussian import Network
 
-__all__ = [
-    "ROWS",
-    "parameters_of",
-    "told_not_given",
-    "told_numbers",
-    "told_parameters",
-    "told_remarks",
-]
-
 ROWS = 50
 """Rows of a table that are shown."""
 

@@ -19,8 +19,6 @@ from fedbn.results.page.tables import fraction
 from fedbn.results.rows import ConsensusRow
 from fedbn.results.written_rows import rows_text
 
-__all__ = ["LEAST", "public_content"]
-
 LEAST = 3
 """k: how many sites must join a pair of variables for it to be shown."""
 

@@ -22,17 +22,6 @@ from fedbn.graphs.known_class import class_of
 from fedbn.graphs.moral import moral_graph
 from fedbn.results.outcome import Outcome
 
-__all__ = [
-    "BACKWARD",
-    "FORWARD",
-    "NONE",
-    "OPEN",
-    "Pairs",
-    "decimal",
-    "readings_of",
-    "site_distances",
-]
-
 NONE, FORWARD, BACKWARD, OPEN = range(4)
 
 

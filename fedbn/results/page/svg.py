@@ -12,8 +12,6 @@ from fedbn.results.page.states import BACKWARD, FORWARD, NONE, OPEN
 from fedbn.results.page.words import number
 from fedbn.results.palette import shade_of
 
-__all__ = ["codes_at", "curve_svg", "legend", "network_svg"]
-
 WIDTH, HEIGHT = 720, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 14, 46
 MAX_TICKS = 9

@@ -10,8 +10,6 @@ from fedbn.results.page.states import BACKWARD, NONE, OPEN
 from fedbn.results.page.svg import codes_at
 from fedbn.results.page.words import number
 
-__all__ = ["PAGE", "edge_table", "page_table", "parameter_tables", "site_table"]
-
 PAGE = 200
 """Rows of a page of a long table."""
 

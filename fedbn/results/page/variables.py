@@ -13,8 +13,6 @@ from fedbn.results.page.tables import PAGE, page_table
 from fedbn.results.placement import printable_name
 from fedbn.results.variables import collect_rows, unknown_pairs
 
-__all__ = ["DRAWN", "unknown_of", "variables_content", "variables_section"]
-
 DRAWN = 60
 """At most so many pairs that are not known are drawn."""
 

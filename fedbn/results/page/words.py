@@ -13,8 +13,6 @@ from fedbn.results.placement import printable_name
 from fedbn.results.rows import ConsensusRow
 from fedbn.wording import count_of
 
-__all__ = ["GroupWords", "LeadLine", "answers", "headline", "number"]
-
 NOT_PUBLIC = "Not shown to the public."
 FEW_SITES = 6
 """The first line names sites up to this number; the table of sites has all."""

@@ -39,8 +39,6 @@ from fedbn.search.cg_dca.violated_clusters import Separation
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["CGDCAResult", "learn_cg_dca"]
-
 TOLERANCE = 1e-9  # relative: an RMIP must be better by more than this
 COUNTERS = ("rows", "rounds", "pricings", "exact_separations", "rmips", "rmips_cut_short")
 

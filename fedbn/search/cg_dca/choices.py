@@ -13,8 +13,6 @@ from fedbn.search.cg_dca.submodular_difference import is_penalised_likelihood
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["PRICINGS", "pricing_for"]
-
 PRICINGS: Mapping[str, Pricing] = MappingProxyType(
     {"dca": DCAPricing(), "local-search": LocalSearch()}
 )

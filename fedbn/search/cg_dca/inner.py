@@ -10,8 +10,6 @@ import numpy as np
 from fedbn.arrays import Floats, Ints
 from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
-__all__ = ["InnerSolver", "Point", "decide"]
-
 
 @dataclass(frozen=True)
 class Point:

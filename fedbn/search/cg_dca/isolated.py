@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["learn_isolated"]
-
 GRACE = 30.0  # seconds for the start of the child, one pricing and one solver call
 CHILD = (sys.executable, "-m", "fedbn.search.cg_dca.isolated")
 

@@ -17,8 +17,6 @@ from fedbn.search.cg_dca.submodular_difference import Model, PricingProblem
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["LocalSearch"]
-
 
 @dataclass(frozen=True)
 class LocalSearch:

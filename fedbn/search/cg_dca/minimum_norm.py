@@ -10,8 +10,6 @@ from fedbn.arrays import Floats
 from fedbn.search.cg_dca.inner import Point, decide
 from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
-__all__ = ["MinimumNorm"]
-
 
 @dataclass(frozen=True)
 class MinimumNorm:

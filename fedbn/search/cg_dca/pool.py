@@ -9,8 +9,6 @@ from fedbn.arrays import Bools, Floats
 from fedbn.graphs.bits import pack
 from fedbn.search.families.families import Families
 
-__all__ = ["ColumnPool"]
-
 
 class ColumnPool:
     """Columns in the order of their making; costs are -local scores.

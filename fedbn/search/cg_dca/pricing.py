@@ -26,17 +26,6 @@ from fedbn.search.cg_dca.submodular_difference import (
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = [
-    "NEGATIVE",
-    "ByName",
-    "DCAPricing",
-    "Priced",
-    "Pricing",
-    "RandomOrder",
-    "Ties",
-    "descending",
-]
-
 NEGATIVE = -1e-6
 LEVEL = 1e-9
 

@@ -15,8 +15,6 @@ from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.search.families.families import Families
 from fedbn.search.optimal.parts import solve_parts
 
-__all__ = ["RestrictedOptimum", "best_dag"]
-
 
 @dataclass(frozen=True)
 class RestrictedOptimum:

@@ -18,8 +18,6 @@ from fedbn.search.cg_dca.submodular_difference import Clusters
 from fedbn.search.cg_dca.violated_clusters import FractionalPoint
 from fedbn.search.families.family_program import new_solver, require_cluster
 
-__all__ = ["MasterProblem"]
-
 PRIMAL, DUAL = 4, 1  # HiGHS's simplex_strategy
 
 

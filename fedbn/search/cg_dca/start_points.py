@@ -10,8 +10,6 @@ import numpy as np
 from fedbn.arrays import Floats
 from fedbn.search.cg_dca.restricted_master import MasterProblem
 
-__all__ = ["Hybrid", "Random", "StartPoint", "Warm"]
-
 
 class StartPoint(Protocol):
     """Gives x⁰ [n] in [0, 1] for a node."""

@@ -31,16 +31,6 @@ from fedbn.scores.gaussian import require_regular
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = [
-    "Clusters",
-    "Model",
-    "PrefixValues",
-    "PricingProblem",
-    "is_penalised_likelihood",
-    "lovasz_extension",
-    "pricing_model",
-]
-
 
 @dataclass(frozen=True)
 class Clusters:

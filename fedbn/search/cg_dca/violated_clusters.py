@@ -19,8 +19,6 @@ from fedbn.arrays import Bools, Floats, Ints
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.components import strong_labels
 
-__all__ = ["VIOLATION", "FractionalPoint", "Separation", "exact_clusters", "left_side"]
-
 VIOLATION = 1e-4
 
 

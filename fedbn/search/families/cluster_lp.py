@@ -21,8 +21,6 @@ from fedbn.graphs.components import cyclic_components
 from fedbn.search.families.families import Families
 from fedbn.search.families.family_program import family_program, require_cluster
 
-__all__ = ["ClusterBound", "ClusterLP", "covered_families", "support_seeds"]
-
 VIOLATION = 1e-4
 
 

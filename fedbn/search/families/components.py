@@ -11,8 +11,6 @@ from fedbn.graphs.bits import pack
 from fedbn.graphs.components import cyclic_components, strong_labels
 from fedbn.search.families.families import Families
 
-__all__ = ["components", "cycle_clusters"]
-
 
 def components(families: Families) -> list[NDArray[np.intp]]:
     """Node indices (ascending) of each strongly connected component, by smallest node.

@@ -18,8 +18,6 @@ from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.wording import count_of
 
-__all__ = ["Families"]
-
 
 @dataclass(frozen=True, eq=False)
 class Families:

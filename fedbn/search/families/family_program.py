@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from fedbn.search.families.families import Families
 
-__all__ = ["family_program", "new_solver", "require_cluster"]
-
 
 def new_solver(**options: Any) -> Any:
     """HiGHS, silent and in one thread, with these options."""

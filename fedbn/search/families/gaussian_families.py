@@ -28,8 +28,6 @@ from fedbn.search.families.families import Families
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["GaussianFamilies", "ParentSets"]
-
 TOLERANCE = 1e-8  # absolute, natural logarithms: costs this close are equal
 STEPS = 200_000  # between two looks at the clock
 CHUNK = 4096  # sets that one call of the core can report

@@ -23,8 +23,6 @@ from fedbn.search.families.families import Families
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["MOST", "families_that_keep", "with_way_out"]
-
 MOST = 1 << 14
 """Sets of one variable with required parents that are scored at most."""
 

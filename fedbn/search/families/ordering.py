@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from fedbn._core import families as core
 from fedbn.search.families.families import Families
 
-__all__ = ["ordering_search"]
-
 
 def ordering_search(
     families: Families,

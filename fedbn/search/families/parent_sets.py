@@ -37,8 +37,6 @@ from fedbn.search.families.families import Families
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["TOLERANCE", "ParentSetSearch", "parent_sets"]
-
 TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
 PIECE = 200_000  # sets that are counted between two looks at the clock
 LAST_LEVEL = 5_000_000  # families of one size from which the last level is searched by its own

@@ -16,17 +16,6 @@ from fedbn.errors import SearchError
 from fedbn.limits import require_memory
 from fedbn.search.families.families import Families
 
-__all__ = [
-    "MAX_NODES",
-    "SubsetTables",
-    "min_cost",
-    "min_cost_through",
-    "subset_bytes",
-    "subset_optimum",
-    "subset_tables",
-    "table_seconds",
-]
-
 MAX_NODES = 28
 TABLE_SPEED = 2e7  # entries of the table of best families a second, of a slow machine
 

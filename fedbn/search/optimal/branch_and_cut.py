@@ -20,8 +20,6 @@ from fedbn.limits import NOTHING_MET, Limit
 from fedbn.search.families.components import cycle_clusters
 from fedbn.search.families.families import Families
 
-__all__ = ["BranchResult", "branch_and_cut"]
-
 SAFETY = 1e-6  # natural logarithms: what the bound gives away for these tolerances
 
 

@@ -27,8 +27,6 @@ from fedbn.search.families.ordering import ordering_search
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["ColumnGeneration", "Pool", "Relaxation", "generated_pool"]
-
 MARGIN = 1e-6
 MIN_SECONDS = 1e-3  # that a greedy search may be given
 NEW_SETS = 60  # columns of one node and round, the cheapest

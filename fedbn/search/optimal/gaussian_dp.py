@@ -20,8 +20,6 @@ from fedbn.search.families.subset_dp import MAX_NODES
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["gaussian_bytes", "gaussian_optimum"]
-
 
 def gaussian_bytes(n: int) -> int:
     """Peak memory of `gaussian_optimum` for n variables, in bytes."""

@@ -31,8 +31,6 @@ from fedbn.search.families.families import Families
 from fedbn.search.families.subset_dp import min_cost, min_cost_through, subset_bytes
 from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widen
 
-__all__ = ["Group", "GroupBound", "Shares", "Start", "best_start", "group_bound", "group_bytes"]
-
 MARGIN = 1e-6  # natural logarithms: what is given away for rounding
 WIDEST = 20  # nodes of a group: half a second, 110 MB
 NEAR = 4  # nodes by which a group is widened

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from fedbn.graphs.knowledge import Knowledge
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["fallback", "learn_isolated"]
-
 FALLBACK_PARENTS = 2
 GRACE = 20.0  # seconds for the start and the end of the child, and for the last step of a solver
 HEADROOM = 1 << 30  # bytes of the interpreter and its libraries

@@ -43,8 +43,6 @@ from fedbn.search.optimal.parts import TABLE_NODES, Part, solve_parts
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["METHODS", "OptimalResult", "learn_optimal"]
-
 METHODS = ("auto", "subsets", "clusters", "branch-and-cut", "columns", "ordering")
 SMALL = 16  # Gaussian variables that need no list of parent sets
 SETS = 50_000  # parent sets above which dynamic programming, where it fits, needs no list

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from fedbn.arrays import Floats, Indices
 from fedbn.search.families.families import Families
 
-__all__ = ["joined_groups", "pair_weights", "shared_duals", "widen"]
-
 
 def pair_weights(families: Families) -> Floats:
     """[n, n], symmetric: what it costs at least that i and j are not parents of each other.

@@ -23,8 +23,6 @@ from fedbn.search.families.subset_dp import subset_bytes, subset_optimum, table_
 from fedbn.search.optimal.branch_and_cut import branch_and_cut
 from fedbn.search.optimal.group_bound import MARGIN, group_bound, group_bytes
 
-__all__ = ["Part", "solve_parts"]
-
 QUICK_NODES = 20  # dynamic programming takes well under a second
 TABLE_NODES = 25  # some ten seconds and 4 GB
 MAX_BRANCHED = 100_000

@@ -30,8 +30,6 @@ from fedbn.graphs.distances import smhd
 from fedbn.whole_file import write_whole
 from simulations.benchmarks.consensus.inputs import around_random
 
-__all__ = ["Point", "draw", "medians", "run", "study"]
-
 THETAS = [Fraction(k, 20) for k in range(31)]
 HALF = Fraction(1, 2)
 

@@ -17,8 +17,6 @@ from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 from simulations.benchmarks.consensus.walk import walked_inputs
 
-__all__ = ["GENERATORS", "Inputs", "around_network", "around_random", "from_file", "learn"]
-
 
 @dataclass(frozen=True)
 class Inputs:

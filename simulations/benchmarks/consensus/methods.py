@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedbn.consensus.mcbnc import POOLINGS, McbncPath, mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.path import POOLINGS, McbncPath
 from fedbn.consensus.polish import polish
 from fedbn.consensus.threshold import READINGS, select_consensus
 from fedbn.consensus.votes import lower_bound, votes_of
@@ -17,8 +18,6 @@ from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
-
-__all__ = ["MethodRow", "compare"]
 
 
 class MethodRow(NamedTuple):

@@ -17,8 +17,6 @@ from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.distances import smhd
 from simulations.benchmarks.consensus.inputs import Inputs
 
-__all__ = ["Row", "draw_growth", "growth", "measure"]
-
 
 class Row(NamedTuple):
     """One run; smhd_half: SMHD to the base DAG at θ = 0.5, empty where there is none."""

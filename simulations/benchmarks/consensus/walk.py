@@ -20,8 +20,6 @@ import numpy as np
 
 from fedbn.graphs.dag import DAG
 
-__all__ = ["walked_inputs"]
-
 MAX_PARENTS, MAX_CHILDREN = 3, 4
 EDGES_PER_NODE = 2.5
 STEPS_PER_NODE = 0.75

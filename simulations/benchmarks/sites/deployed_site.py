@@ -10,7 +10,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordD
 from numpy.typing import NDArray
 
 from clients.door import REFUSED
-from fedbn.data.dataset import Schema
+from fedbn.data.schema import Schema
 from fedbn.errors import FedbnError
 from fedbn.federation.family_message import (
     REQUESTS,
@@ -28,17 +28,6 @@ from fedbn.federation.site_file import read_site_file
 from fedbn.graphs.dag import DAG
 from fedbn.wire.npy import arrays_of_npy
 from simulations.in_process_grid import InProcessGrid
-
-__all__ = [
-    "ANSWERED",
-    "DeployedSite",
-    "RunAtSite",
-    "any_dag",
-    "arrays_of",
-    "dag_record",
-    "task",
-    "word",
-]
 
 ANSWERED = "answered"
 

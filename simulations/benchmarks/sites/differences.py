@@ -26,8 +26,8 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
 from clients.client_app import HANDLERS
 from fedbn.arrays import Masked
-from fedbn.data.dataset import Schema, Variable
 from fedbn.data.quantiles import Question
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.answer_budget import budget_beside
 from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_to_arrays
@@ -60,8 +60,6 @@ from simulations.benchmarks.sites.deployed_site import (
 )
 from simulations.benchmarks.sites.subtractions import subtract
 from simulations.commands.new_site import site_text
-
-__all__ = ["SCHEMA", "Told", "search"]
 
 ROWS, STATES = 120, ("0", "1", "2")
 SCHEMA = Schema((Variable.cut("age", [40.0]), *(Variable(n, STATES) for n in "bc")))

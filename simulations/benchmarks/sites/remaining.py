@@ -21,7 +21,7 @@ import numpy as np
 import typer
 
 from fedbn.arrays import Ints
-from fedbn.data.dataset import Schema, Variable
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.answer_budget import budget_beside
 from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.family_message import FamilyRequest
@@ -29,8 +29,6 @@ from fedbn.federation.settings import Experiment
 from fedbn.networks.family_counts import Family, FamilyTables
 from simulations.benchmarks.sites.deployed_site import DeployedSite, arrays_of, task
 from simulations.commands.new_site import site_text
-
-__all__ = ["ATTACKS", "Attack", "Table", "known_share"]
 
 STATES = ("no", "yes")
 ILL = Variable("ill", STATES)

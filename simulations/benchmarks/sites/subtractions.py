@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from flwr.app import ArrayRecord, Message
 
-from fedbn.data.dataset import Schema, Variable
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
@@ -35,8 +35,6 @@ from simulations.benchmarks.sites.deployed_site import (
     task,
     word,
 )
-
-__all__ = ["Question", "subtract"]
 
 ROWS, LEAST = 120, 10
 SCORES = {"categorical": "bdeu", "mixed": "mixed-bic", "gaussian": "bge"}

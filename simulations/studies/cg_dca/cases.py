@@ -32,8 +32,6 @@ from simulations.studies.cg_dca.minlp_pricing import MINLPPricing
 from simulations.studies.cg_dca.ties import BestOfPermutations, GreedyOrder
 from simulations.study_cases import study_settings
 
-__all__ = ["METHODS", "Settings", "cases", "missing_networks", "run_case", "settings"]
-
 HERE = Path(__file__).parent
 HYBRID = Hybrid()
 Settings = dict[str, Any]

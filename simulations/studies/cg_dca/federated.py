@@ -16,8 +16,6 @@ from fedbn.results.summary import summarise
 from fedbn.scores import dag_score
 from simulations.run import run_experiment
 
-__all__ = ["federated_cases", "run_federated"]
-
 SCORE = "gaussian-bic"
 
 

@@ -10,9 +10,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from simulations.studies.cg_dca.selection import best_known, gap, groups, mean, whole_networks
-from simulations.study import Row
-
-__all__ = ["write_figures"]
+from simulations.study_cases import Row
 
 LINES = {
     "cg-dca hybrid": ("#0072B2", "o"),

@@ -11,8 +11,6 @@ from fedbn.search.cg_dca.inner import Point, decide
 from fedbn.search.cg_dca.submodular_difference import PricingProblem
 from fedbn.search.families.family_program import new_solver
 
-__all__ = ["Kelley"]
-
 
 @dataclass(frozen=True)
 class Kelley:

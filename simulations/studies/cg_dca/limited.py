@@ -18,8 +18,6 @@ from fedbn.errors import SearchError
 from fedbn.search.child_process import answer_of, serve
 from simulations.studies.cg_dca.peers import max_min_hill_climbing, pc_stable
 
-__all__ = ["PEERS", "PeerResult", "run_peer"]
-
 PEERS: Mapping[str, Callable[[Dataset], NDArray[np.bool_]]] = {
     "pc": pc_stable,
     "mmhc": max_min_hill_climbing,

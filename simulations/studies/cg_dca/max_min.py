@@ -20,8 +20,6 @@ from scipy.stats import chi2, norm
 from fedbn.arrays import Bools, Floats
 from fedbn.data.dataset import Dataset
 
-__all__ = ["LARGEST", "max_min_neighbours"]
-
 LARGEST = 3
 ROWS_A_CELL = 5
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
     from fedbn.search.cg_dca.submodular_difference import Model
 
-__all__ = ["MINLPPricing"]
-
 
 @dataclass(frozen=True)
 class MINLPPricing:

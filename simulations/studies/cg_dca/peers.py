@@ -17,8 +17,6 @@ from fedbn.search.constraints import SearchRules
 from fedbn.search.hill_climbing import hill_climbing
 from simulations.studies.cg_dca.max_min import max_min_neighbours
 
-__all__ = ["max_min_hill_climbing", "pc_stable"]
-
 LEVEL = 0.01  # of the tests
 
 

@@ -26,10 +26,8 @@ from simulations.studies.cg_dca.selection import (
     whole_networks,
 )
 from simulations.studies.cg_dca.targets import targets
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["sections"]
 
 HERE = Path(__file__).parent
 FEDERATED = ("local_smhd", "consensus_smhd", "consensus_shd", "seconds")

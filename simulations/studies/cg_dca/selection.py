@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simulations.study import Row
-
-__all__ = [
-    "best_known", "bound_above", "by_method", "by_setting", "gap", "groups", "latest", "mean",
-    "proven", "seconds", "times_faster", "to_best", "to_truth", "whole_networks",
-]  # fmt: skip
-
+from simulations.study_cases import Row
 
 CASE = (
     "part", "network", "n", "rows", "d", "instance", "noise", "clients", "repetition", "method",

@@ -15,10 +15,8 @@ from simulations.studies.cg_dca.selection import (
     times_faster,
     to_truth,
 )
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["targets"]
 
 Verdict = list[object]
 HYBRID = "cg-dca hybrid"

@@ -12,8 +12,6 @@ from fedbn.search.cg_dca.inner import Point
 from fedbn.search.cg_dca.pricing import ByName, RandomOrder, Ties, descending
 from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
-__all__ = ["BestOfPermutations", "GreedyOrder"]
-
 
 @dataclass(frozen=True)
 class BestOfPermutations:

@@ -21,8 +21,6 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from simulations.study_cases import study_settings
 
-__all__ = ["Settings", "cases", "run_case", "settings"]
-
 HERE = Path(__file__).parent
 Settings = Mapping[str, Any]
 Case = Mapping[str, Any]

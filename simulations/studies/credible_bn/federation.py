@@ -27,8 +27,6 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from fedbn.scores import dag_score
 
-__all__ = ["METHODS", "federation_cases", "run_federation"]
-
 METHODS = {
     "ges": "GES",
     "optimal": "optimum",

@@ -14,8 +14,6 @@ from fedbn.results.palette import BLUE, GREEN, ORANGE, VERMILLION
 from fedbn.results.plots import STYLE, save_figure
 from simulations.studies.credible_bn.federation import METHODS
 
-__all__ = ["draw_federation", "draw_sizes"]
-
 Row = dict[str, Any]
 COLOURS = (BLUE, GREEN, ORANGE, VERMILLION)
 MARKERS = ("o", "s", "D", "^")

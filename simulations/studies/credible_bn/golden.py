@@ -20,7 +20,8 @@ import numpy as np
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import CredibleSet, credible_set
 from fedbn.credible.pruning import candidate_sets
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 
 
 def table(folder: Path, name: str) -> Dataset:

@@ -13,8 +13,6 @@ from simulations.studies.credible_bn.federation import METHODS
 from simulations.studies.credible_bn.figures import draw_federation, draw_sizes
 from simulations.study_report import Section
 
-__all__ = ["federation_sections", "table_sections"]
-
 Row = dict[str, Any]
 EXPECTED = json.loads((Path(__file__).parent / "expected.json").read_text(encoding="utf-8"))
 

@@ -13,11 +13,8 @@ from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.distances import smhd
 from fedbn.networks.catalog import load_network
 from simulations.studies.different_variables.runs import has_columns, rng_of
-from simulations.study import Row
-from simulations.study_cases import Case
+from simulations.study_cases import Case, Row
 from simulations.study_report import Section
-
-__all__ = ["CHOICES", "count_cases", "count_sections", "rows_of_sites", "run_count_case"]
 
 CHOICES = ("smhd", "counts", "climb")
 

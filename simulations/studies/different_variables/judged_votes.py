@@ -24,8 +24,6 @@ from fedbn.graphs.distances import smhd
 from fedbn.networks.catalog import load_network
 from simulations.studies.different_variables.runs import own_structures
 
-__all__ = ["main", "rivals"]
-
 
 def rivals(own: Sequence[DAG], seconds: float) -> dict[str, DAG]:
     """Name -> its structure. A path that takes longer is cut short, and says so by its name."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulations.studies.different_variables.runs import RULES
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["is_near", "sections"]
 
 NEAR, TIMES = 1.1, 2.0
 """Targets: SMHD at most so many times that of whole tables, CPU of the path likewise."""

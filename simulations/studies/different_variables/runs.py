@@ -11,7 +11,8 @@ import numpy as np
 
 from fedbn.arrays import Bools
 from fedbn.consensus.judges import never_together
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_path, mcbnc_paths
+from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.pooling import poolings_of, select_among
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Dataset
@@ -22,8 +23,6 @@ from fedbn.graphs.distances import smhd
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from simulations.study_cases import Case, Row
-
-__all__ = ["RULES", "cases", "has_columns", "own_structures", "rng_of", "run_case"]
 
 RULES = ("whole", "padded", "vote", "pair", "search", "union")
 """whole: no site lacks anything. padded: what a site lacks is isolated at it, and counts. vote:

@@ -8,8 +8,6 @@ from typing import Any
 
 from simulations.study_cases import Case
 
-__all__ = ["PARTS", "cases"]
-
 PARTS = ("alike", "groups", "different", "several")
 
 

@@ -19,8 +19,6 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork, table_shape
 from fedbn.networks.random import node_names, random_bayesian_network
 
-__all__ = ["base_network", "move_edges", "populations", "rows_of_sites", "tables_of"]
-
 MOST_PARENTS = 4
 """No edge is moved to a variable that has so many."""
 

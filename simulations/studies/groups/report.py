@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["sections"]
 
 WAYS = ("auto", "untold", "number", "k_means", "mixture")
 

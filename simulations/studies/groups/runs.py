@@ -38,8 +38,6 @@ from simulations.studies.groups.populations import (
 )
 from simulations.study_cases import Case, Row
 
-__all__ = ["adjusted_rand_index", "run_case"]
-
 REPLICATES = 20
 
 RESTARTS = 10

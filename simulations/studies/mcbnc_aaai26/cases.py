@@ -14,8 +14,6 @@ from simulations.studies.mcbnc_aaai26.rivals import run_rivals, run_runtime
 from simulations.studies.mcbnc_aaai26.synthetic import run_synthetic
 from simulations.study_cases import Case, study_settings
 
-__all__ = ["PARTS", "Settings", "cases", "cost", "inputs_of", "run_case", "settings"]
-
 HERE = Path(__file__).parent
 Settings = dict[str, Any]
 

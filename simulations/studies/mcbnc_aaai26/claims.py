@@ -33,8 +33,6 @@ from simulations.studies.mcbnc_aaai26.evidence import (
 from simulations.studies.mcbnc_aaai26.selection import Cell, groups, mean, of_part
 from simulations.studies.mcbnc_aaai26.statistics import TOLERANCE, Comparison, win_tie_loss
 
-__all__ = ["CHECKS"]
-
 
 def first_in_smhd(at: Evidence, rule: Rule) -> Found:
     found = table_2(at.cells, at.reading, "smhd_gold")

@@ -12,11 +12,6 @@ from simulations.studies.mcbnc_aaai26.evidence import (
 from simulations.studies.mcbnc_aaai26.selection import mean
 from simulations.studies.mcbnc_aaai26.statistics import TOLERANCE
 
-__all__ = [
-    "above_truth", "as_many_edges", "comparable_bdeu", "early_time", "flat_width", "never_denser",
-    "nothing_changes", "truth_below_inputs", "win95pts",
-]  # fmt: skip
-
 
 def comparable_bdeu(at: Evidence, rule: Rule) -> Found:
     percent = {

@@ -8,9 +8,7 @@ from typing import Any
 
 from simulations.studies.mcbnc_aaai26.selection import Cell, Curve, main_networks, networks_of
 from simulations.studies.mcbnc_aaai26.statistics import TOLERANCE, Comparison, compare
-from simulations.study import Row
-
-__all__ = ["Evidence", "Found", "Rule", "groups_by_network", "table_2", "value_at"]
+from simulations.study_cases import Row
 
 Rule = Mapping[str, Any]
 Found = tuple[bool | None, str]

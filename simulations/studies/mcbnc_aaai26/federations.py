@@ -39,8 +39,6 @@ from fedbn.search.ges import ges
 from simulations.studies.mcbnc_aaai26.inputs import first_inputs, network_of
 from simulations.study_cases import Case
 
-__all__ = ["BY_PART", "run_robust"]
-
 HALF = Fraction(1, 2)
 VOTE = 10_000  # of a client, dealt to its DAGs
 

@@ -27,9 +27,7 @@ from simulations.studies.mcbnc_aaai26.selection import (
     networks_of,
     of_part,
 )
-from simulations.study import Row
-
-__all__ = ["write_figures"]
+from simulations.study_cases import Row
 
 
 def write_figures(

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.polish import polish
 from fedbn.consensus.threshold import PathState, select_consensus
 from fedbn.graphs.dag import DAG
@@ -25,8 +26,6 @@ from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.scores import TabulatedScore, make_score
 from simulations.studies.mcbnc_aaai26.inputs import fingerprint, first_inputs, network_of
 from simulations.study_cases import Case
-
-__all__ = ["MEASURES", "STATE", "Judge", "judge_of", "run_cell"]
 
 STATE = ("theta_r", "deletions", "edges", "width", "smhd_inputs", "smhd_gold", "bdeu")
 """What a row keeps of each state, in this order: θ r, deletions, edges, upper bound of the

@@ -25,16 +25,6 @@ from fedbn.search.ges import ges
 from simulations.study import Study
 from simulations.study_cases import Case
 
-__all__ = [
-    "FILE",
-    "fingerprint",
-    "first_inputs",
-    "input_cases",
-    "known_inputs",
-    "learned_input",
-    "network_of",
-]  # fmt: skip
-
 FILE = "inputs.jsonl"
 
 

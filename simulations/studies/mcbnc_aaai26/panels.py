@@ -11,8 +11,6 @@ from matplotlib.figure import Figure
 
 from simulations.studies.mcbnc_aaai26.selection import Curve
 
-__all__ = ["COLOURS", "GOLD", "INPUTS", "LABELS", "legend", "panels", "save", "scale", "step"]
-
 COLOURS = {
     5: "#0072B2", 10: "#E69F00", 20: "#009E73", 30: "#D55E00", 50: "#56B4E9", 100: "#CC79A7",
 }  # fmt: skip

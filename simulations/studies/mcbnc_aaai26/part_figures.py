@@ -19,9 +19,7 @@ from simulations.studies.mcbnc_aaai26.panels import (
 )
 from simulations.studies.mcbnc_aaai26.selection import cells_of, groups, mean, of_part
 from simulations.studies.mcbnc_aaai26.synthetic import THETAS
-from simulations.study import Row
-
-__all__ = ["PARTS"]
+from simulations.study_cases import Row
 
 
 def _runtime(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Path) -> str:

@@ -12,10 +12,8 @@ from simulations.studies.mcbnc_aaai26.evidence import table_2
 from simulations.studies.mcbnc_aaai26.selection import Cell, cells_of, groups, mean, of_part
 from simulations.studies.mcbnc_aaai26.statistics import Comparison, win_tie_loss
 from simulations.studies.mcbnc_aaai26.targets import targets
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["curves", "golden", "own_values", "sections"]
 
 HERE = Path(__file__).parent
 READINGS = ("refusion", "search", "best")

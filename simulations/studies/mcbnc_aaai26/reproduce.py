@@ -16,7 +16,7 @@ from simulations.progress import progress_bars, say_start, stages
 from simulations.study import Study, end_line, show_on
 
 if TYPE_CHECKING:
-    from simulations.study import Row
+    from simulations.study_cases import Row
 
 ROWS = "rows.jsonl"
 PARTS = (

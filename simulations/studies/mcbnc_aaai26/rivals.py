@@ -22,8 +22,6 @@ from simulations.studies.mcbnc_aaai26.grid import MEASURES, judge_of
 from simulations.studies.mcbnc_aaai26.inputs import fingerprint, first_inputs
 from simulations.study_cases import Case
 
-__all__ = ["RIVALS", "run_rivals", "run_runtime"]
-
 HALF = Fraction(1, 2)
 
 

@@ -9,19 +9,7 @@ from typing import Any
 import numpy as np
 
 from simulations.studies.mcbnc_aaai26.grid import STATE
-from simulations.study import Row
-
-__all__ = [
-    "Cell",
-    "Curve",
-    "cells_of",
-    "groups",
-    "latest",
-    "main_networks",
-    "mean",
-    "networks_of",
-    "of_part",
-]  # fmt: skip
+from simulations.study_cases import Row
 
 Curve = list[tuple[float | None, float]]
 """(θ, value) in ascending order; the state of None, G+, comes first. Each value holds up to the

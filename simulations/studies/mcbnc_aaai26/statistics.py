@@ -20,8 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm, rankdata
 
-__all__ = ["TOLERANCE", "Comparison", "compare", "friedman", "holm", "ranks", "win_tie_loss"]
-
 TOLERANCE = 1e-9
 """Values within this are equal."""
 

@@ -12,8 +12,6 @@ from fedbn.graphs.distances import smhd
 from simulations.benchmarks.consensus.inputs import around_random
 from simulations.study_cases import Case
 
-__all__ = ["THETAS", "run_synthetic"]
-
 THETAS = [Fraction(k, 20) for k in range(25)]
 """θ from 0 to 1.2; before them the curves have G+."""
 

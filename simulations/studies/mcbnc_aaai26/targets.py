@@ -11,10 +11,8 @@ from simulations.studies.mcbnc_aaai26.claims import CHECKS
 from simulations.studies.mcbnc_aaai26.evidence import Evidence, Found, Rule
 from simulations.studies.mcbnc_aaai26.selection import Cell, cells_of, groups, of_part
 from simulations.studies.mcbnc_aaai26.synthetic import THETAS
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["VERDICTS", "targets", "verdict"]
 
 VERDICTS = {True: "held", False: "not held", None: "not decidable"}
 

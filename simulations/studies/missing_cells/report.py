@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulations.studies.missing_cells.runs import METHODS
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["sections", "within"]
 
 FACTOR, MORE, COST = 1.25, 2.0, 12.0
 """Targets: imputed SMHD within so many times the complete table's, or so much more; CPU at most so

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from fedbn.arrays import Bools
-from fedbn.data.dataset import Dataset, Schema
-from fedbn.data.schema import MISSING_STATE
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import MISSING_STATE, Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import random_dag
@@ -19,8 +19,6 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.random import node_names, random_linear_gaussian_network
 from simulations.studies.real_tables.mechanisms import random_mixed_network
 from simulations.study_cases import Case, Row
-
-__all__ = ["METHODS", "cases", "missing_at", "run_case"]
 
 METHODS = ("complete", "drop-rows", "state", "impute")
 

@@ -13,8 +13,6 @@ from itertools import product
 from simulations.studies.pooling.untuned import untuned_cases
 from simulations.study_cases import Case
 
-__all__ = ["NETWORKS", "PARTS", "cases"]
-
 NETWORKS = ("child", "insurance", "alarm", "hailfinder", "hepar2", "win95pts")
 DIFFERING = ("child", "alarm", "insurance", "hailfinder")
 PARTS = ("alike", "differing", "mixed", "sites", "learners", "divided", "untuned")

@@ -12,10 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simulations.studies.pooling.shares import groups, never_worse, way_share
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["FIRST_UNTOUCHED", "Criterion", "criteria", "criteria_section"]
 
 FIRST_UNTOUCHED = 3
 """Seeds below this one were looked at while the rules were set."""

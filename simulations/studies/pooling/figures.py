@@ -12,9 +12,7 @@ from matplotlib.figure import Figure
 
 from fedbn.results.palette import BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 from fedbn.results.plots import STYLE, save_figure
-from simulations.study import Row
-
-__all__ = ["draw_alike", "draw_differing"]
+from simulations.study_cases import Row
 
 LOOKS = {
     "site": ("0.6", "v", "one site"),

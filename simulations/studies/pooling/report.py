@@ -12,10 +12,8 @@ from simulations.studies.pooling.criteria import criteria_section
 from simulations.studies.pooling.figures import draw_alike, draw_differing
 from simulations.studies.pooling.shares import MIN_DISTANCE, groups, way_share
 from simulations.studies.pooling.untuned import untuned_sections
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["sections"]
 
 WAYS = ("site", "today", "vote", "ladder", "counts", "climb", "pooled")
 SENT = ("ladder", "counts", "climb")

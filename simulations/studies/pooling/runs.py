@@ -31,8 +31,6 @@ from fedbn.scores import make_score, total_score
 from simulations.studies.pooling.untuned import RULERS, network_of
 from simulations.study_cases import Case, Row
 
-__all__ = ["run_case"]
-
 HELD_OUT_ROWS = 2_000
 
 

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simulations.pooled import share_closed
-from simulations.study import Row
-
-__all__ = ["MIN_DISTANCE", "WORDS", "groups", "mean_of", "never_worse", "way_share"]
+from simulations.study_cases import Row
 
 MIN_DISTANCE = 2.0
 """SMHD between today's consensus and pooled GES below which no share is given."""

@@ -17,11 +17,8 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import node_names, random_bayesian_network
 from simulations.studies.pooling.shares import WORDS, groups, mean_of, never_worse
-from simulations.study import Row
-from simulations.study_cases import Case
+from simulations.study_cases import Case, Row
 from simulations.study_report import Section
-
-__all__ = ["RULERS", "network_of", "promises", "untuned_cases", "untuned_sections"]
 
 RULERS = ("ges", "xges", "ils")
 """Learners on the pooled rows."""

@@ -40,15 +40,6 @@ from simulations.studies.privacy.broken import (
     undivided_budget,
 )
 
-__all__ = [
-    "LEVEL",
-    "MECHANISMS",
-    "caught_moments",
-    "caught_neighbours",
-    "one_draw_bound",
-    "run_audit",
-]
-
 DELTA = 1e-6
 ROWS = 60
 DRAWS = 14

@@ -24,20 +24,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.privacy.draws import STOP, Budget, Chooser, Mechanism
 from fedbn.privacy.releases import PrivateReleaser, Releaser, variance_for
 
-__all__ = [
-    "HalfReleaser",
-    "PeekingReleaser",
-    "UndividedReleaser",
-    "dependence_of",
-    "filter_candidates",
-    "flips_all_pairs",
-    "half_the_width",
-    "one_draw_tables",
-    "only_adds",
-    "seeded_noise",
-    "undivided_budget",
-]
-
 
 def half_the_width(rho: Fraction, draws: int) -> Budget:
     """A budget whose draws think that the width is 128."""

@@ -20,17 +20,6 @@ from fedbn.scores import make_score
 from fedbn.search.ges import ges
 from simulations.study_cases import study_settings
 
-__all__ = [
-    "PRIVATE",
-    "Settings",
-    "audit_cases",
-    "leak_cases",
-    "learn_site",
-    "settings",
-    "sum_cases",
-    "utility_cases",
-]
-
 HERE = Path(__file__).parent
 PRIVATE: Mapping[str, Callable[..., tuple[DAG, Any]]] = {
     "dp-climb": dp_climb,

@@ -12,9 +12,7 @@ from matplotlib.figure import Figure
 
 from fedbn.results.palette import BLUE, GREEN, ORANGE, VERMILLION
 from fedbn.results.plots import STYLE, save_figure
-from simulations.study import Row
-
-__all__ = ["draw_flips", "draw_shadow", "draw_utility"]
+from simulations.study_cases import Row
 
 LOOKS = {
     "dp-climb": (BLUE, "o"),

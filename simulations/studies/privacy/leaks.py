@@ -21,8 +21,6 @@ from fedbn.scores import make_score
 from fedbn.search.ges import ges
 from simulations.studies.privacy.cases import learn_site
 
-__all__ = ["run_leaks"]
-
 REPETITIONS = 5
 """Partitions of a re-identification."""
 

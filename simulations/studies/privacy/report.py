@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from simulations.studies.privacy.figures import draw_flips, draw_shadow, draw_utility
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["audit_sections", "front_section", "leak_sections", "sum_sections", "utility_sections"]
 
 HERE = Path(__file__).parent
 EXPECTED: dict[str, Any] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))

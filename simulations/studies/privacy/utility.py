@@ -19,8 +19,6 @@ from fedbn.networks.catalog import load_network
 from simulations.benchmarks.secure_sums import compare
 from simulations.studies.privacy.cases import learn_site, site_seed
 
-__all__ = ["run_sums", "run_utility", "skeleton_f1", "tables"]
-
 
 def run_utility(case: Mapping[str, Any]) -> dict[str, Any]:
     """F1 of the skeleton, SMHD and SHD to the truth: mean site and consensus, and CPU seconds."""

@@ -8,10 +8,9 @@ from typing import Literal
 import numpy as np
 
 from fedbn.arrays import Floats
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.graphs.dag import DAG
-
-__all__ = ["Mechanism", "MixedNetwork", "random_mixed_network"]
 
 Mechanism = Literal["linear", "even", "product"]
 

@@ -8,10 +8,8 @@ import numpy as np
 from scipy.stats import t
 
 from simulations.studies.real_tables.runs import CUTTINGS, ROW_WEIGHTS
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["best_cutting", "blind_sections", "mean_and_interval", "site_sections", "sum_sections"]
 
 TARGET = 0.5
 """Mixed consensus against the best cutting: at most so much of its SMHD."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from fedbn.arrays import Floats
 from fedbn.data.cuts import interval_codes
-from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
@@ -24,17 +25,6 @@ from fedbn.networks.random import node_names
 from fedbn.scores.scatter import scatter_of_table
 from simulations.studies.real_tables.mechanisms import MixedNetwork, random_mixed_network
 from simulations.study_cases import Case, Row
-
-__all__ = [
-    "CUTTINGS",
-    "ROW_WEIGHTS",
-    "blind_cases",
-    "cut_together",
-    "run_case",
-    "run_sums",
-    "site_cases",
-    "sum_cases",
-]
 
 CUTTINGS = tuple(product((2, 3, 4, 5), ("bdeu", "bic")))
 """Intervals of equal frequency, and the score that reads them."""

@@ -10,8 +10,6 @@ from scipy.linalg import expm
 
 from fedbn.arrays import Bools, Floats
 
-__all__ = ["acyclicity", "leave_out_cycles"]
-
 
 def acyclicity(weights: Floats) -> tuple[float, Floats]:
     """h and its gradient, for weights [n, n]."""

@@ -16,8 +16,6 @@ import numpy as np
 
 from fedbn.arrays import Bools, Floats
 
-__all__ = ["BASES", "climb_additively"]
-
 _TIE = 1e-9
 _RIDGE = 1e-9
 

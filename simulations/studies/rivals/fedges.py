@@ -29,8 +29,6 @@ from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.scores.base import TabulatedScore
 
-__all__ = ["Round", "constrained_ges", "fed_ges", "shared_arcs"]
-
 
 @dataclass(frozen=True)
 class Round:

@@ -29,8 +29,6 @@ from fedbn.arrays import Bools, Floats
 from fedbn.graphs.dag import DAG
 from fedbn.networks.random import node_names
 
-__all__ = ["GENERATORS", "tables_of"]
-
 Rng = np.random.Generator
 FUNCTIONS: tuple[Callable[[Floats], Any], ...] = (np.sin, np.square, np.tanh, lambda x: x)
 

@@ -18,8 +18,6 @@ from scipy.optimize import minimize
 from fedbn.arrays import Bools, Floats
 from simulations.studies.rivals.acyclicity import acyclicity, leave_out_cycles
 
-__all__ = ["learn_by_admm"]
-
 SPARSITY = 0.01
 ROUNDS = 200
 THRESHOLD = 0.3

@@ -25,7 +25,8 @@ import numpy as np
 
 import fedbn as fb
 from fedbn.arrays import Bools, Floats
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
@@ -35,8 +36,6 @@ from simulations.studies.rivals.additive import BASES, climb_additively
 from simulations.studies.rivals.generators import GENERATORS, tables_of
 from simulations.studies.rivals.notears_admm import learn_by_admm
 from simulations.studies.rivals.records import Row, mean_of, read_rows, run_race, write_table
-
-__all__ = ["main"]
 
 ROWS = 100
 SIZES = ((4, 10), (6, 10), (12, 10), (20, 10), (6, 2), (6, 32))

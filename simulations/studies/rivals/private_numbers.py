@@ -22,7 +22,8 @@ import numpy as np
 
 import fedbn as fb
 from fedbn.arrays import Bools, Floats
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import precision_recall_f1
 from fedbn.graphs.pdag import consistent_extension
@@ -35,8 +36,6 @@ from fedbn.privacy.zcdp import rho_of
 from simulations.benchmarks.arguments import counts
 from simulations.studies.rivals.records import Row, mean_of, run_race, write_table
 from simulations.studies.rivals.sparse_bnsl import SparseRules, learn_sparsely
-
-__all__ = ["main"]
 
 DELTA = 1e-5
 EPSILONS = (0.5, 1.0, 3.0)

@@ -10,8 +10,6 @@ from typing import Any
 
 from fedbn.bounded_file import json_value
 
-__all__ = ["Row", "mean_of", "read_rows", "run_race", "write_table"]
-
 Row = dict[str, Any]
 
 

@@ -30,8 +30,6 @@ from simulations.studies.pooling.untuned import network_of
 from simulations.studies.rivals.fedges import Round, fed_ges
 from simulations.studies.rivals.records import Row, mean_of, run_race, write_table
 
-__all__ = ["main"]
-
 NETWORKS = "child,insurance,water,mildew,alarm,barley,hailfinder,hepar2,win95pts,andes"
 """Those of FedGES's fourteen on which a run takes less than a CPU minute."""
 

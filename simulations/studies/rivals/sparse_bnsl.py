@@ -29,8 +29,6 @@ from scipy.optimize import minimize
 from fedbn.arrays import Bools, Floats
 from simulations.studies.rivals.acyclicity import acyclicity, leave_out_cycles
 
-__all__ = ["SparseRules", "learn_sparsely"]
-
 
 @dataclass(frozen=True)
 class SparseRules:

@@ -10,20 +10,7 @@ import numpy as np
 from fedbn.arrays import Floats
 from fedbn.consensus.sureness import SURENESS, Pairs, probabilities
 from simulations.studies.strengths.fit import fit_sureness
-from simulations.study import Row
-
-__all__ = [
-    "LEAST",
-    "WIDTH",
-    "Bin",
-    "bins",
-    "deviation",
-    "interval",
-    "left_out",
-    "one_at_a_time",
-    "over_bins",
-    "seen",
-]
+from simulations.study_cases import Row
 
 WIDTH = 10
 """Bins of stated probability: 0 to 10 %, ..., 90 to 100 %."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from simulations.study_cases import Case
 
-__all__ = ["FROM_FOLDER", "PARTS", "cases", "family_of"]
-
 PARTS = ("tuning", "test", "counted")
 
 FROM_FOLDER = "paper:"

@@ -11,8 +11,6 @@ from scipy.special import expit
 from fedbn.arrays import Floats
 from fedbn.consensus.sureness import Pairs, features
 
-__all__ = ["fit_sureness"]
-
 
 def fit_sureness(
     seen: Sequence[tuple[Pairs, int, int, Floats]],

@@ -8,8 +8,6 @@ from fedbn.graphs.random import random_dag
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import node_names, random_bayesian_network
 
-__all__ = ["drawn_network"]
-
 MOST_PARENTS = 5
 
 

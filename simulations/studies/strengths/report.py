@@ -20,10 +20,8 @@ from simulations.studies.strengths.calibration import (
     seen,
 )
 from simulations.studies.strengths.fit import fit_sureness
-from simulations.study import Row
+from simulations.study_cases import Row
 from simulations.study_report import Section
-
-__all__ = ["sections", "shares_of_sums"]
 
 SIZES = {"up to 10": 10, "11 to 20": 20, "21 to 40": 40, "more than 40": 1_000_000}
 """Classes of networks, and the largest number of variables of each."""

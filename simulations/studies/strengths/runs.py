@@ -21,8 +21,6 @@ from simulations.studies.strengths.cases import FROM_FOLDER
 from simulations.studies.strengths.networks import drawn_network
 from simulations.study_cases import Case, Row
 
-__all__ = ["REPLICATES", "run_case"]
-
 STUDY = 384
 """Seeds of the study; 381 to 383 were looked at before."""
 
