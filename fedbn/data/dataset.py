@@ -28,17 +28,21 @@ class Dataset:
         numbers, where a column of states holds its codes as floats. It is copied, column by column
         in memory, and the copy is read-only; an array that is so already, int32 or float64, is
         taken as it is. Missing cells are 0 in it.
-    gone : bool [rows, n], which cells are missing; None for none, as in every mixed table.
+    gone : bool [rows, n], which cells are missing; None for none.
+    row_weight : what a score of numbers multiplies the number of rows by: below 1 where cells were
+        filled, which are no evidence (`fedbn.learners.completion`), else 1.
 
     Raises
     ------
     DataError : the shape does not fit, there is no row, a code is outside its column's states,
-        or a value is NaN, infinite or larger than `MOST`; or all cells of a column are missing.
+        or a value is NaN, infinite or larger than `MOST`; or all cells of a column are missing; or
+        the row weight is not above 0 and at most 1, or below 1 though no column is a number.
     """
 
     schema: Schema
     table: npt.NDArray[Any]
     gone: Bools | None = None
+    row_weight: float = 1.0
 
     def __post_init__(self) -> None:
         given = np.asarray(self.table)
@@ -53,6 +57,11 @@ class Dataset:
         if self.gone is not None:
             given = np.where(self.gone, 0, given)
         categorical = self.schema.kind == "categorical"
+        if not 0 < self.row_weight <= 1 or (categorical and self.row_weight != 1):
+            raise DataError(
+                "the row weight of a data set must be above 0 and at most 1, and 1 where no column "
+                f"is a number, not {self.row_weight}"
+            )
         table: npt.NDArray[Any] = (_checked_codes if categorical else _checked_values)(
             self.schema, given
         )
@@ -122,6 +131,11 @@ class Dataset:
         return int(self.table.shape[0])
 
     @property
+    def counted_rows(self) -> float:
+        """Rows that the cells are evidence of: cases times `row_weight`, at least 1."""
+        return max(1.0, self.n_rows * self.row_weight)
+
+    @property
     def n(self) -> int:
         """Number of variables."""
         return self.schema.n
@@ -144,15 +158,14 @@ class Dataset:
     def take(self, rows: Sequence[int] | Indices) -> Dataset:
         """The data set of these rows, in this order; raises DataError when there is none."""
         taken = np.asarray(rows, dtype=np.intp)
-        return Dataset(
-            self.schema, self.table[taken], None if self.gone is None else self.gone[taken]
-        )
+        gone = None if self.gone is None else self.gone[taken]
+        return Dataset(self.schema, self.table[taken], gone, self.row_weight)
 
     def select(self, names: Sequence[str]) -> Dataset:
         """The same cases with some of the columns; raises SchemaError for an unknown name."""
         own = [self.schema.index(name) for name in sorted(names)]
         gone = None if self.gone is None else self.gone[:, own]
-        return Dataset(self.schema.restrict(names), self.table[:, own], gone)
+        return Dataset(self.schema.restrict(names), self.table[:, own], gone, self.row_weight)
 
     def with_schema(self, schema: Schema, source: str = "the data") -> Dataset:
         """The same cases, coded for a schema with the same columns and at least these states.
@@ -176,7 +189,7 @@ class Dataset:
             position = {state: code for code, state in enumerate(new)}
             recode = np.array([position.get(state, -1) for state in old], dtype=np.int32)
             table[:, column] = recode[self.cells(column)]
-        return Dataset(schema, table, self.gone)
+        return Dataset(schema, table, self.gone, self.row_weight)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):
@@ -184,6 +197,7 @@ class Dataset:
         if (self.gone is None) != (other.gone is None):
             return False
         same = self.gone is None or np.array_equal(self.gone, other.gone)  # type: ignore[arg-type]
+        same = same and self.row_weight == other.row_weight
         return same and self.schema == other.schema and np.array_equal(self.table, other.table)
 
     __hash__ = None  # type: ignore[assignment]

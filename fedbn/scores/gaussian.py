@@ -51,7 +51,7 @@ def gaussian_ladder(
     if dataset.n > WIDEST_MATRIX:
         columns = np.ascontiguousarray(centred_columns(dataset.values).T)
         return tuple(_of_rows(dataset, columns, criterion, k) for k in row_weights)
-    covariance, rows = scatter_of(dataset.values) / dataset.n_rows, dataset.n_rows
+    covariance, rows = scatter_of(dataset.values) / dataset.n_rows, dataset.counted_rows
     return tuple(
         gaussian_from_covariance(
             dataset.names, covariance, rows, criterion=criterion, row_weight=row_weight
@@ -63,7 +63,7 @@ def gaussian_ladder(
 def gaussian_from_covariance(
     names: Sequence[str],
     covariance: NDArray[np.float64],
-    rows: int,
+    rows: float,
     *,
     criterion: Literal["bic", "aic"] = "bic",
     row_weight: float = 1.0,
@@ -103,7 +103,7 @@ def gaussian_from_covariance(
     constant, exponent, penalty = _by_size(n, rows, criterion, row_weight)
     core = GaussianScore((matrix + matrix.T) / 2.0, constant, exponent)
     label = label_with(f"gaussian-{criterion}", row_weight)
-    return TabulatedScore(tuple(names), label, core, rows, float(row_weight), penalty)
+    return TabulatedScore(tuple(names), label, core, int(rows), float(row_weight), penalty)
 
 
 def _of_rows(
@@ -115,15 +115,15 @@ def _of_rows(
     """Gaussian BIC or AIC from the centred columns [n, rows]."""
     from fedbn._core.scores import GaussianScore
 
-    rows = dataset.n_rows
+    rows = dataset.counted_rows
     constant, exponent, penalty = _by_size(dataset.n, rows, criterion, row_weight)
     core = GaussianScore.of_rows(columns, constant, exponent)
     label = label_with(f"gaussian-{criterion}", row_weight)
-    return TabulatedScore(dataset.names, label, core, rows, float(row_weight), penalty)
+    return TabulatedScore(dataset.names, label, core, int(rows), float(row_weight), penalty)
 
 
 def _by_size(
-    n: int, rows: int, criterion: Literal["bic", "aic"], row_weight: float
+    n: int, rows: float, criterion: Literal["bic", "aic"], row_weight: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Constant and exponent of J by the size of the set, and the penalty of a parent."""
     from fedbn._core.scores import logarithm
@@ -150,7 +150,7 @@ def _bge(dataset: Dataset, scatter: NDArray[np.float64], row_weight: float) -> T
     from fedbn._core.scores import GaussianScore, log_gamma, logarithm
 
     require_row_weight(row_weight)
-    rows, n = row_weight * dataset.n_rows, dataset.n
+    rows, n = row_weight * dataset.counted_rows, dataset.n
     mean_weight, degrees = 1.0, n + 2.0
     t = mean_weight * (degrees - n - 1.0) / (mean_weight + 1.0)
     constant = np.zeros(n + 1)
@@ -162,9 +162,10 @@ def _bge(dataset: Dataset, scatter: NDArray[np.float64], row_weight: float) -> T
         constant[size] = size * (log_ratio - 0.5 * rows * logarithm(math.pi) + prior * logarithm(t))
         for j in range(size):
             constant[size] += log_gamma(exponent[size] - 0.5 * j) - log_gamma(prior - 0.5 * j)
-    gram = row_weight * scatter + t * np.eye(n)
+    gram = row_weight * dataset.row_weight * scatter + t * np.eye(n)
     core, label = GaussianScore(gram, constant, exponent), label_with("bge", row_weight)
-    return TabulatedScore(dataset.names, label, core, dataset.n_rows, float(row_weight), 0.0)
+    whole = int(dataset.counted_rows)
+    return TabulatedScore(dataset.names, label, core, whole, float(row_weight), 0.0)
 
 
 def require_regular(score: TabulatedScore) -> None:

@@ -49,7 +49,7 @@ def mixed_ladder(
         dataset.names,
         widths,
         covariance,
-        dataset.n_rows,
+        dataset.counted_rows,
         criterion=criterion,
         row_weights=row_weights,
         memory_mb=memory_mb,
@@ -60,7 +60,7 @@ def mixed_from_covariance(
     names: Sequence[str],
     widths: Sequence[int],
     covariance: Floats,
-    rows: int,
+    rows: float,
     *,
     criterion: Criterion = "bic",
     row_weights: Sequence[float] = (1.0,),
@@ -111,7 +111,7 @@ def mixed_from_covariance(
     cores = MixedScore.rungs((matrix + matrix.T) / 2.0, list(map(int, widths)), rungs, memory)
     label = f"mixed-{criterion}"
     return tuple(
-        TabulatedScore(tuple(names), label_with(label, k), core, rows, float(k), penalty)
+        TabulatedScore(tuple(names), label_with(label, k), core, int(rows), float(k), penalty)
         for core, k, penalty in zip(cores, row_weights, penalties, strict=True)
     )
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from fedbn.credible.client import credible_structures
 from fedbn.data.dataset import Dataset
-from fedbn.errors import ConfigError
+from fedbn.data.schema import Schema, Variable
+from fedbn.errors import ConfigError, DataError
 from fedbn.scores import SCORES, TabulatedScore, make_score
 from fedbn.search.cg_dca import learn_cg_dca
 from fedbn.search.families.parent_sets import parent_sets
@@ -148,3 +149,27 @@ def test_the_label_tells_the_weight() -> None:
     data = categorical(30, [2, 2])
     assert make_score("bdeu", data, row_weight=2.5).label == "bdeu, ess 1, row weight 2.5"
     assert make_score("aic", data).label == "aic"
+
+
+@pytest.mark.parametrize("name", ["gaussian-bic", "gaussian-aic", "bge", "mixed-bic"])
+def test_a_table_that_counts_for_fewer_rows(name: str) -> None:
+    """Rows that stand twice and count half, filled cells being no evidence, count once."""
+    rng = np.random.default_rng(5)
+    schema = Schema((Variable("a"), Variable("b"), Variable("c")))
+    rows = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 3))
+    once = make_score(name, Dataset(schema, rows))
+    half = Dataset(schema, np.concatenate([rows, rows]), None, 0.5)
+    twice = make_score(name, half.take(range(60)))
+    assert twice.n_rows == once.n_rows
+    assert twice.label == once.label
+    for node, parents in [(0, []), (1, [0]), (2, [0, 1])]:
+        expected = once.local_score(node, parents)
+        assert twice.local_score(node, parents) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.5, -1.0, float("nan")])
+def test_wrong_weights_of_a_table(weight: float) -> None:
+    with pytest.raises(DataError, match="row weight of a data set must be above 0"):
+        Dataset(Schema((Variable("a"),)), [[1.0], [2.0]], None, weight)
+    with pytest.raises(DataError, match="1 where no column is a number"):
+        Dataset(Schema.categorical({"a": "01"}), [[0], [1]], None, 0.5)
