@@ -48,7 +48,14 @@ def begin_sums(request: Request, structures: StructureMessage) -> None:
     request.context.state[STRUCTURES] = record_of(to_arrays(structures))
     schema = request.task.schema
     own = json.dumps(list(request.names) if request.run.variables == "union" else [])
-    _begin(request, SUMS, schema=schema_to_text(schema), hash=schema.hash, own=own)
+    told = {"schema": schema_to_text(schema), "hash": schema.hash, "own": own}
+    _begin(request, SUMS, **told, basis=_basis(request))
+
+
+def _basis(request: Request) -> str:
+    """What decides, besides a question, what this site's table adds to a sum."""
+    rows = "" if request.contract is None else request.contract.digest
+    return json.dumps([rows, request.run.learner.ess])
 
 
 def own_key(request: Request) -> ConfigRecord:
@@ -95,6 +102,7 @@ def masked_cuts(request: Request) -> Masked:
         told = request.histogram(asked.question, asked.most)
         values = cut_sums.own_counts(asked.question, told)
     pairs = pair_keys(_key_of(session), terms.roster, terms.session)
+    _require_same(session, question.data, values)
     word = cut_sums.word_of_cuts(asked, len(terms.members))
     masked = mask(values, pairs, request_digest(question.data), word)
     if is_new:
@@ -116,8 +124,15 @@ def _terms_of_cuts(request: Request, session: ConfigRecord, question: SumQuestio
 
 
 def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> Ints:
-    """What this site's table adds to a sum, where the policy allows it."""
+    """What this site's table adds to a sum, where the policy allows it.
+
+    Raises PolicyError, too, where the answer would be of other rows, or of another equivalent
+    sample size, than earlier ones of the run: a request that is repeated has the same mask, so two
+    answers to it would show by how much they differ.
+    """
     policy, schema = request.site.policy, schema_from_text(session["schema"], session["hash"])
+    if session["basis"] != _basis(request):
+        raise PolicyError("query", "the table, or the run's ess, is no more that of the run's key")
     request.require_public()
     request.require_offers()
     request.require_contract()
@@ -129,8 +144,20 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     policy.require_unrounded()
     policy.require_counts(request.rows, asked.families)
     table = policy.permit_exact(request.table(schema.cuts).dataset).with_schema(schema)
-    request.enter_counts(lambda: count_families(table, asked.families))
-    return own_counts(asked, table, request.run.learner.ess)
+    values = own_counts(asked, table, request.run.learner.ess)
+    counts = count_families(table, asked.families)
+    if request.site.peers is None:
+        policy.permit_counts(counts, compared=True)
+    request.enter_counts(lambda: counts)
+    return values
+
+
+def _require_same(session: ConfigRecord, data: bytes, values: Ints) -> None:
+    """Remember an answer; raise PolicyError where the same question had another one."""
+    asked, told = request_digest(data), request_digest(values.tobytes())
+    if session.get("question") == asked and session["answer"] != told:
+        raise PolicyError("query", "the same question had another answer")
+    session["question"], session["answer"] = asked, told
 
 
 def _look_at(request: Request, session: ConfigRecord, terms: Terms, fit: bool) -> None:

@@ -107,7 +107,8 @@ class SitePolicy(Settings):
         "Minimum count that leaves the site. A family with a smaller count above 0 is held back "
         "whole. Where counts choose between structures the whole answer is held back, because "
         "scores of families must be of the same rows (decision 022). Moments and sums of products "
-        "are held back where the number of rows, or a count that they contain, is smaller.",
+        "are held back where the number of rows, or a count that they contain, is smaller. Under "
+        "masks no count is held back if the site has [peers]: nobody sees its own.",
         at_least(0),
     )
     disclosure: str = setting(

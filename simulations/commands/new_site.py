@@ -231,8 +231,8 @@ def _policy(schema: Schema, allow: Collection[str]) -> Iterable[str]:
     yield _line("max-messages", 50, "answers to one run")
     yield _line("max-messages-a-day", 100, "and in 24 hours")
     yield _line("max-sums", 1000, "masked shares to one run")
-    yield _line("min-cell", 11, "no count from 1 to 10 leaves, where counts do")
-    yield _line("disclosure", "pcornet", 'the same; "opensafely" rounds, too')
+    yield _line("min-cell", 11, "no count from 1 to 10 leaves, but under masks")
+    yield _line("disclosure", "pcornet", 'the same, masks included; "opensafely" rounds')
     yield _line("weights", "rounded", "of several structures, to powers of two")
     yield _choice("structures", ("dag", "cpdag"), "dags", allow)
     for key in ("counts", "diagnostics", "histograms"):
