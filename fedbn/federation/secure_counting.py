@@ -24,7 +24,7 @@ from fedbn.federation.secure_rounds import SecureResult
 from fedbn.networks.family_counts import FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of
 from fedbn.networks.network import BayesianNetwork
-from fedbn.secure.family_sums import sum_families
+from fedbn.secure.family_sums import require_few_cells, sum_families
 from fedbn.secure.requests import SumRequest
 
 Lacking = str | None
@@ -40,7 +40,7 @@ def summed_choice(
     Where a site falls silent, what was counted until then chooses. Where sums are none that honest
     sites can have, no sum before is to be trusted, either: the structures alone choose.
     """
-    dialogue, lacking = open_summed(result, run, SUMMED_LIMITS), None
+    dialogue, lacking, seen = open_summed(result, run, SUMMED_LIMITS), None, 0
     while (wanted := dialogue.request()) is not None:
         try:
             sums = yield from sum_families(wanted.tables, run.learner.ess)
@@ -48,8 +48,11 @@ def summed_choice(
             lacking = str(error)
             break
         except (DataError, MessageError) as error:
-            return replace(result, lacking=str(error)), str(error)
+            seen += len(wanted.tables.families)
+            return replace(result, lacking=str(error), families=seen), str(error)
+        seen += len(wanted.tables.families)
         dialogue = dialogue.hear_sums({result.clients: sums.counts.rows}, *sums)
+    result = replace(result, families=seen)
     return with_summed_choice(result, dialogue.choice, lacking), lacking
 
 
@@ -63,8 +66,7 @@ def with_summed_choice(
     assert isinstance(result.consensus, Consensus)
     distance = mean_smhd_by_votes(choice.dag, result.votes)
     consensus = counted_consensus(result.consensus, choice, distance)
-    counted = result.families + choice.families
-    return replace(result, consensus=consensus, choice=choice, families=counted)
+    return replace(result, consensus=consensus, choice=choice)
 
 
 def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -> Counting:
@@ -100,11 +102,14 @@ def summed_parameters(
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, BayesianNetwork | None, Lacking]]:
     """Ask for the counts of the consensus' families, and give it parameters: those of the pooled
     rows, to the last digit. QuorumError and MessageError may be thrown in."""
-    dag = result.consensus.dag
+    dag, seen = result.consensus.dag, result
     try:
         tables = FamilyTables(result.schema, families_of([dag]))
+        require_few_cells(tables)
+        seen = replace(result, families=result.families + len(tables.families))
         sums = yield from sum_families(tables)
-        network = parameters_of(dag, sums.counts, ess)
-    except (QuorumError, MessageError, DataError, NetworkError) as error:
+        return seen, parameters_of(dag, sums.counts, ess), None
+    except QuorumError as error:
         return result, None, str(error)
-    return replace(result, families=result.families + len(tables.families)), network, None
+    except (MessageError, DataError, NetworkError) as error:
+        return seen, None, str(error)

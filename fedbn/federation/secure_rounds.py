@@ -92,8 +92,10 @@ class SecureResult:
         place is not noticed.
     cost : of the sums.
     choice : what counts of families said, where they were asked for.
-    families : how many families were counted in all.
-    columns : how many columns' sums of products were added up, where some are numbers.
+    families : of how many families counts, or own scores, were added up in all.
+    columns : of how many columns the levels are known (`fedbn.secure.scatter_sums`), where some are
+        numbers.
+    products : whether their sums of products were added up.
     answered : where sites have different columns, those that each of `clients` answered for.
     lacking : why there were no counts to choose by, or no more; empty where there were all.
     """
@@ -110,6 +112,7 @@ class SecureResult:
     choice: CountedChoice | None = None
     families: int = 0
     columns: int = 0
+    products: bool = False
     lacking: str = ""
     answered: tuple[tuple[str, ...], ...] = ()
 
@@ -361,10 +364,18 @@ def _words_on_counts(result: SecureResult) -> str:
 
 
 def _words_on_sums(result: SecureResult) -> str:
-    return (
-        f"Of the tables it learned the number of rows and the sums of products of "
-        f"{count_of(result.columns, 'column')} of all sites together, within the sites (an "
-        "indicator of a state is a column), of each column the largest site's sum of squares to a "
-        "factor of 16, and the sums of the sites' own scores of "
-        f"{count_of(result.families, 'family')}, or that some site has none."
-    )
+    columns = count_of(result.columns, "column")
+    sizes = f"of each of {columns}" if not result.products else "of each column"
+    learned = [f"{sizes} the largest site's sum of squares to a factor of 16"]
+    if result.products:
+        learned.insert(
+            0,
+            f"the number of rows and the sums of products of {columns} of all sites together, "
+            "within the sites (an indicator of a state is a column)",
+        )
+    if result.families:
+        learned.append(
+            "the sums of the sites' own scores of "
+            f"{count_of(result.families, 'family')}, or that some site has none"
+        )
+    return "Of the tables it learned " + "; ".join(learned) + "."

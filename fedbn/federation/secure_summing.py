@@ -37,7 +37,7 @@ from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.sums_message import require_askable
 from fedbn.networks.family_counts import Family
 from fedbn.secure.requests import SumRequest
-from fedbn.secure.scatter_sums import sum_own_scores, sum_scatters
+from fedbn.secure.scatter_sums import sum_levels, sum_own_scores, sum_scatters
 
 
 def summed_choice_by_scatters(
@@ -48,10 +48,12 @@ def summed_choice_by_scatters(
     sites = len(result.clients)
     try:
         require_askable(result.schema)
-        total = yield from sum_scatters(result.schema, sites)
+        levels = yield from sum_levels(result.schema)
+        result = replace(result, columns=len(levels))
+        total = yield from sum_scatters(result.schema, levels, sites)
     except (QuorumError, DataError, MessageError) as error:
         return replace(result, lacking=str(error)), str(error)
-    result = replace(result, columns=len(total.products))
+    result = replace(result, products=True)
     opened = open_summed(result, run, CandidateLimits())
     asked = _Scored(scatter_scores(result.schema, [total]), result.schema, sites)
     choosing = choosing_by_scatters(
@@ -70,7 +72,8 @@ def summed_choice_by_scatters(
     try:
         found = yield from asked.drive(choosing)
     except (DataError, MessageError) as error:
-        return replace(result, lacking=str(error)), str(error)
+        return replace(result, lacking=str(error), families=asked.families), str(error)
+    result = replace(result, families=asked.families)
     if found is None:
         return with_summed_choice(result, None, asked.lacking), asked.lacking
     choice = choice_of(found, opened.candidates, {result.clients: total.rows})
@@ -93,7 +96,7 @@ class _Scored:
     ----------
     scores : of the sums over all sites.
     known : family -> its scores.
-    requests : how many there were.
+    requests, families : how many were answered, and for how many families.
     lacking : why there are no more.
     """
 
@@ -102,6 +105,7 @@ class _Scored:
     sites: int
     known: dict[Family, Counted] = field(default_factory=dict)
     requests: int = 0
+    families: int = 0
     lacking: Lacking = None
 
     def drive(self, choosing: Choosing) -> Generator[SumRequest, Ints, Climb | None]:
@@ -126,6 +130,10 @@ class _Scored:
         except QuorumError as error:
             self.lacking = str(error)
             return
+        except (DataError, MessageError):  # the sums were seen all the same
+            self.families += len(new)
+            raise
         self.requests += 1
+        self.families += len(new)
         for family, score in zip(new, own.scores.tolist(), strict=True):
             self.known[family] = scores_of_family(self.scores.shared_score(family), score, rows)

@@ -51,6 +51,14 @@ def own_counts(request: CountRequest, table: Dataset, ess: float) -> Ints:
     return np.concatenate([cells, own])
 
 
+def require_few_cells(tables: FamilyTables) -> int:
+    """How many cells the tables have; DataError where these are too many for a sum."""
+    cells = int(tables.start[-1])
+    if cells > MAX_CELLS:
+        raise DataError(f"a sum may be of at most {MAX_CELLS} cells, not {cells}")
+    return cells
+
+
 def sum_families(
     tables: FamilyTables, own_ess: float | None = None
 ) -> Generator[SumRequest, Ints, FamilySums]:
@@ -68,9 +76,7 @@ def sum_families(
         no counts of one table, or own scores that no site has: some site did not keep to the
         protocol.
     """
-    cells = int(tables.start[-1])
-    if cells > MAX_CELLS:
-        raise DataError(f"a sum may be of at most {MAX_CELLS} cells, not {cells}")
+    cells = require_few_cells(tables)
     sums = yield CountRequest(tables.families, own_ess is not None)
     length = cells + (0 if own_ess is None else len(tables.families))
     if sums.shape != (length,):

@@ -196,17 +196,25 @@ def fixed_scores(
     return np.concatenate([whole.astype(np.int64), (~known).astype(np.int64)])
 
 
-def sum_scatters(schema: Schema, sites: int) -> Generator[SumRequest, Ints, Scatter]:
-    """Ask all sites for the sums of products of all columns: two rounds.
+def sum_levels(schema: Schema) -> Generator[SumRequest, Ints, tuple[int, ...]]:
+    """Ask all sites for the levels of all columns: one round; MessageError where the sums are not
+    of the length of the question."""
+    columns = sum(block_widths(schema))
+    sizes = yield SizeRequest()
+    _require_length(sizes, columns * LEVELS)
+    return _levels_of(sizes, columns)
+
+
+def sum_scatters(
+    schema: Schema, levels: tuple[int, ...], sites: int
+) -> Generator[SumRequest, Ints, Scatter]:
+    """Ask all sites for the sums of products of all columns, of these levels: one round.
 
     Raises
     ------
     MessageError : the sums are not of the length of the question, or are those of no table.
     """
-    columns = sum(block_widths(schema))
-    sizes = yield SizeRequest()
-    _require_length(sizes, columns * LEVELS)
-    levels = _levels_of(sizes, columns)
+    columns = len(levels)
     sums = yield ScatterRequest(levels)
     _require_length(sums, 1 + columns * (columns + 1) // 2)
     require_rows(int(sums[0]), sites)

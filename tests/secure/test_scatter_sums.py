@@ -27,6 +27,7 @@ from fedbn.secure.scatter_sums import (
     levels_above,
     own_sums,
     scatter_of_fixed,
+    sum_levels,
     sum_own_scores,
     sum_scatters,
 )
@@ -108,7 +109,13 @@ def test_what_does_not_fit_is_refused_before_it_is_told() -> None:
 
 def asked(tables: list[Dataset], lie: Ints | None = None):
     """The sums of products, as a server gets them."""
-    search, sites = sum_scatters(SCHEMA, len(tables)), len(tables)
+    sites = len(tables)
+
+    def both():
+        levels = yield from sum_levels(SCHEMA)
+        return (yield from sum_scatters(SCHEMA, levels, sites))
+
+    search = both()
     request = next(search)
     try:
         while True:

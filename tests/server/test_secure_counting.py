@@ -245,9 +245,10 @@ def test_sums_that_no_sites_have_leave_what_the_structures_chose(
     import clients.secure_sums as site
 
     alone = run_experiment(SUMMED).result
-    honest, asked = site.own_counts, []
+    honest, asked, asked_for = site.own_counts, [], []
 
     def lying(*given: Any) -> Any:
+        asked_for.append(given[0].families)
         asked.append(honest(*given))
         if len(asked) != len(SITES) * request_:
             return asked[-1]
@@ -261,6 +262,10 @@ def test_sums_that_no_sites_have_leave_what_the_structures_chose(
     assert federated.result.choice is None
     assert federated.result.consensus.dag == alone.consensus.dag
     assert federated.network is None
+    assert federated.result.families == len({each for of in asked_for for each in of})
+    assert f"counts of {federated.result.families} families" in " ".join(
+        statements(federated.result)
+    )
     (told,) = run_remarks(federated.result)
     assert told.startswith("the structures alone chose: ")
     assert told in caplog.text

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedbn.errors import PolicyError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
@@ -157,6 +158,7 @@ def test_sites_look_at_the_same_rules_as_in_the_open(
     log = [each.words for each in read_log(tmp_path / "north.csv.disclosures.jsonl").entries]
     if refused:
         assert result.columns == 0
+        assert "Of the tables" not in " ".join(statements(result))
         assert any("the structures alone chose" in each for each in run_remarks(result))
         assert not any("products" in words for words in log)
     else:
@@ -164,6 +166,30 @@ def test_sites_look_at_the_same_rules_as_in_the_open(
         assert log[-3].endswith("1280 integers, how large the sums of squares of columns are")
         assert "16 integers, rows and sums of products of all columns" in log[-2]
         assert "own scores of" in log[-1]
+
+
+@pytest.mark.parametrize(("last", "families"), [(1, 0), (2, 0), (3, 7)])
+def test_what_was_learned_is_said_where_a_site_falls_silent(
+    opened: Experiment, last: int, families: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import clients.secure_sums as site
+
+    honest, asked = site.own_sums, []
+
+    def answered(*given: Any) -> Any:
+        asked.append(given[0])
+        if len(asked) > len(NAMES) * last:
+            raise PolicyError("counts", "no more")
+        return honest(*given)
+
+    monkeypatch.setattr(site, "own_sums", answered)
+    result = summed(opened)
+    assert "counts" in result.lacking
+    assert (result.columns, result.products, result.families) == (5, last > 1, families)
+    (learned,) = [each for each in statements(result) if each.startswith("Of the tables")]
+    assert ("sums of products of 5 columns" in learned) == (last > 1)
+    assert ("own scores of 7 families" in learned) == (last > 2)
+    assert "largest site's sum of squares to a factor of 16" in learned
 
 
 @pytest.mark.parametrize("request_", [1, 2, 3])
@@ -187,3 +213,7 @@ def test_sums_that_no_sites_have_leave_what_the_structures_chose(
     assert result.consensus.dag == summed(opened.change(choose="smhd")).consensus.dag
     (told,) = run_remarks(result)
     assert told.startswith("the structures alone chose: ")
+    learned = " ".join(statements(result))
+    assert ("the largest site's sum of squares" in learned) == (request_ > 1)
+    assert ("sums of products of 5 columns" in learned) == (request_ > 2)
+    assert ("own scores of" in learned) == (request_ > 2)
