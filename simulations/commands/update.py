@@ -81,7 +81,7 @@ def update_and_report(
         seconds = time.process_time() - began
         assert after.result is not None
         run = _record(before, newcomers, remove, seconds)
-        resampled = before.experiment.learner.learner == "bootstrap"
+        resampled = before.experiment.learner.learner == "bootstrap" and not newcomers
         outcome = with_groups(Outcome.of_federation(after.result), settings, resampled=resampled)
         notify("writing tables, figures and report")
         write_results(outcome, target, run=run, more=result_files(after.result, before.settings))

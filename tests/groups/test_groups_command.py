@@ -7,12 +7,14 @@ import json
 import shutil
 import warnings
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fedbn.data.schema import Schema
 from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, FedbnError, FedbnWarning, ResultsError
 from fedbn.federation.settings import ConsensusSettings
@@ -192,20 +194,30 @@ def test_simulate_finds_groups_where_sites_differ(counted: Path) -> None:
 def test_what_stands_for_rows_that_are_not_told(
     counted: Path, tmp_path: Path, learner: str
 ) -> None:
-    """Of the run and of its update; credible sets, which are cut, do not show rows."""
+    """Of the run and of its updates; credible sets, which are cut, do not show rows, and nobody
+    knows of which samples the structures of a file are."""
     sites = [str(counted / f"s{i}.csv") for i in range(6)]
     own = ["--set", "share-diagnostics=false"]
     own += ["--set", "replicates=5"] if learner == "bootstrap" else []
     run = ["simulate", "--sites", *sites, "--engine", "in-process", "--no-pooled", "--groups"]
+    new = tmp_path / "new.json"
     commands = (
         [*run, "auto", "--learner", learner, *own, "--out", str(tmp_path / "run")],
         ["update", str(tmp_path / "run"), "--remove", "client 6", "--out", str(tmp_path / "less")],
+        ["update", str(tmp_path / "run"), "--add", str(new), "--out", str(tmp_path / "more")],
     )
     for command in commands:
+        if "update" in command:
+            kept = json.loads((tmp_path / "run" / "state.json").read_text(encoding="utf-8"))
+            names = list(Schema.from_dict(kept["schema"]).names)
+            chain = {"nodes": names, "edges": list(map(list, pairwise(names)))}
+            new.write_text(json.dumps([chain, {"nodes": names, "edges": []}]), encoding="utf-8")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FedbnWarning)
             result = CliRunner().invoke(app, [*command, "-q"])
         assert result.exit_code == 0, result.output
+    told = json.loads((tmp_path / "more" / "run.json").read_text(encoding="utf-8"))["groups"]
+    assert "variety" not in told["lines"][1]
     for folder in ("run", "less"):
         told = json.loads((tmp_path / folder / "run.json").read_text(encoding="utf-8"))["groups"]
         assert told["rows_told"] is False
