@@ -21,7 +21,7 @@ Sites = Mapping[str, Dataset]
 Change = tuple[int, frozenset[int], frozenset[int]]  # of a variable: parents before and after
 Move = tuple[str, int, int, tuple[str, ...], float]
 
-UNIT = 1 << 20
+UNIT = 8
 
 
 def changes(move: Operator, cpdag: PDAG) -> list[Change]:
@@ -60,7 +60,18 @@ def value(
         tuple(columns.index(names[p]) for p in sorted(parents)),
     )
     shared = naive.bdeu(pooled, place, given, 1.0)
-    return max(shared, sum(round(naive.bdeu(t, place, given, 1.0) * UNIT) for t in own) / UNIT)
+    return max(shared, sum(own_units(t, place, given) for t in own) / UNIT)
+
+
+def own_units(table: Dataset, node: int, parents: tuple[int, ...]) -> int:
+    """A site's own score in eighths of a nat: those of the complete DAGs over the family and over
+    the parents, each rounded down, less each other."""
+
+    def of_set(columns: tuple[int, ...]) -> int:
+        nats = sum(naive.bdeu(table, v, columns[:k], 1.0) for k, v in enumerate(columns))
+        return math.floor(round(nats, 6) * UNIT)
+
+    return of_set((*parents, node)) - of_set(parents)
 
 
 def cost(n: int, edges: int) -> float:

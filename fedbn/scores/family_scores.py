@@ -5,6 +5,11 @@ marginal likelihood is the BDeu of the summed counts. *Own*: a table for each si
 likelihood is the sum of the sites' BDeu. The larger of the two is the family's score, and says
 which mechanisms differ between the sites. Both are sums over the sites: of integers, and of the
 fixed-point numbers that `own_scores` makes, so neither depends on the order of the sites.
+
+A site's own score of a family is L(family) - L(parents), L being the logarithm of the marginal
+likelihood of all columns of a set together, rounded down to whole units. So classes keep their
+scores, and the sum over few sites does not give their counts, as finer sums do
+(`simulations.benchmarks.own_scores`).
 """
 
 from __future__ import annotations
@@ -18,8 +23,11 @@ from fedbn.errors import DataError
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.setting import equivalent_sample_size
 
-FIXED_POINT = 1 << 20
-"""A site's own score travels as the nearest whole number of 2^-20 nats."""
+FIXED_POINT = 8
+"""A site's own score travels in eighths of a nat."""
+
+_ROUNDING = 1 << 20
+"""Before it is rounded down it is rounded to 1 / this of a nat: 0 is 0 by any sum."""
 
 MAX_NATS = 1 << 31
 """Of one site's score of one family: the scores of 2,000 sites then add without overflow."""
@@ -53,6 +61,13 @@ def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.float64
     ------
     ConfigError : ess is not above 0 and at most 1e8.
     """
+    of_families, of_parents = _of_sets(counts, ess)
+    return of_families - of_parents
+
+
+def _of_sets(counts: FamilyCounts, ess: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """L of every family, and of its parents, but for a constant that all have: float64 [F] each.
+    BDeu is the first less the second."""
     from scipy.special import gammaln
 
     equivalent_sample_size("ess", ess)
@@ -61,13 +76,14 @@ def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.float64
     family = np.searchsorted(tables.start, places, side="right") - 1
     alpha = ess / size[family]
     gains = gammaln(counts.counts + alpha) - gammaln(alpha)
-    scores = np.bincount(family, weights=gains, minlength=size.size)
+    of_families = np.bincount(family, weights=gains, minlength=size.size)
     configuration = (places - tables.start[family]) // arity[family]
     first = np.flatnonzero(_changes(family) | _changes(configuration))
     rows = np.add.reduceat(counts.counts, first)
     alpha = ess / (size // arity)[family[first]]
     losses = gammaln(rows + alpha) - gammaln(alpha)
-    return np.asarray(scores - np.bincount(family[first], weights=losses, minlength=size.size))
+    of_parents = np.bincount(family[first], weights=losses, minlength=size.size)
+    return of_families.astype(np.float64), of_parents.astype(np.float64)
 
 
 def own_scores(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.int64]:
@@ -77,10 +93,18 @@ def own_scores(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.int64]:
     ------
     DataError : a score is beyond MAX_NATS, so that sums over sites might not be exact.
     """
-    scores = bdeu_of_counts(counts, ess)
-    if not (np.abs(scores) < MAX_NATS).all():
+    from scipy.special import gammaln
+
+    constant = gammaln(counts.rows + ess) - gammaln(ess)
+    of_families, of_parents = (each - constant for each in _of_sets(counts, ess))
+    if not (np.abs(of_families) < MAX_NATS).all():
         raise DataError(f"the score of a family must be within ±{MAX_NATS} nats")
-    return np.rint(scores * FIXED_POINT).astype(np.int64)
+    return _rounded_down(of_families) - _rounded_down(of_parents)
+
+
+def _rounded_down(nats: NDArray[np.float64]) -> NDArray[np.int64]:
+    """In units of 1 / FIXED_POINT nats."""
+    return np.rint(nats * _ROUNDING).astype(np.int64) // (_ROUNDING // FIXED_POINT)
 
 
 def family_scores(counts: FamilyCounts, own: NDArray[np.int64], ess: float = 1.0) -> FamilyScores:

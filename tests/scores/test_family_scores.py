@@ -15,6 +15,8 @@ from fedbn.errors import ConfigError, DataError
 from fedbn.networks.family_counts import Family, count_families, families_of
 from fedbn.scores import make_score
 from fedbn.scores.family_scores import FIXED_POINT, bdeu_of_counts, family_scores, own_scores
+from tests.naive import members
+from tests.naive_judged import own_units
 from tests.scores.test_scores import categorical
 from tests.strategies import dags
 
@@ -53,6 +55,18 @@ def test_shared_and_own_are_those_of_the_rows(graph) -> None:
         assert found.own[place] == pytest.approx(alone, abs=3 / FIXED_POINT)
         gain = found.own[place] - found.shared[place]
         assert gain == pytest.approx(alone - shared, abs=3 / FIXED_POINT)
+
+
+@settings(max_examples=20, deadline=None)
+@given(dags(min_nodes=4, max_nodes=4), st.integers(1, 300))
+def test_own_scores_are_those_of_the_twin_and_of_a_class(graph, rows: int) -> None:
+    data = categorical(rows, [2, 3, 1, 2])
+    counts = count_families(data, families_of([graph]))
+    own = own_scores(counts)
+    for family, units in zip(counts.tables.families, own.tolist(), strict=True):
+        assert units == own_units(data, *family)
+    for member in members(graph):
+        assert own_scores(count_families(data, families_of([member]))).sum() == own.sum()
 
 
 def test_mechanisms_that_differ_are_own() -> None:
