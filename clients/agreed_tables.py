@@ -30,13 +30,15 @@ def agreed_table(request: Request, schema: Schema) -> Site:
 
 
 def table_of_all_products(request: Request, schema: Schema) -> Dataset:
-    """The table under the agreed schema, where the sums of products of all columns may leave, which
-    is written down; raises PolicyError where they may not, DataError where there are none."""
+    """The site's columns under the agreed schema, where the sums of products of all of them may
+    leave, which is written down; raises PolicyError where they may not, DataError where the schema
+    has none."""
     from fedbn.federation.sums_message import require_askable
 
     require_askable(schema)
     request.site.policy.require_counts(request.rows, [ALL_PAIRS])
-    return table_of_products(request, schema, combinations(range(schema.n), 2))
+    own = request.own_part(schema)
+    return table_of_products(request, own, combinations(range(own.n), 2))
 
 
 def table_of_products(

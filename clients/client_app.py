@@ -128,12 +128,12 @@ def tell_moments(request: Request) -> RecordDict:
 
 
 def tell_scatter(request: Request) -> RecordDict:
-    """Sums of products of all columns of this site's table, where the policy allows counts."""
+    """Sums of products of all agreed columns of this table, where the policy allows counts."""
     from fedbn.federation.sums_message import scatter_to_arrays
 
-    schema = request.task.schema
-    found = scatter_of_table(table_of_all_products(request, schema))
-    return RecordDict({"scatter": record_of(scatter_to_arrays(found, schema))})
+    table = table_of_all_products(request, request.task.schema)
+    found = scatter_to_arrays(scatter_of_table(table), table.schema)
+    return RecordDict({"scatter": record_of(found)})
 
 
 def tell_conditional(request: Request) -> RecordDict:

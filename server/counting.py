@@ -97,11 +97,14 @@ def _with_choice(
 def _scatters(
     sites: Sites, result: FederationResult, run: ServerRun
 ) -> tuple[dict[str, Scatter], dict[str, str]]:
-    """Site -> its checked sums, and site -> why it has none."""
+    """Site -> its checked sums of the columns that it has, and site -> why it has none."""
     content = RecordDict({"task": task_record(result.schema, result.rounds)})
+    schemas = {
+        reply.client: result.schema.restrict(reply.dags[0].names) for reply in result.replies
+    }
 
     def read(reply: RecordDict, client: str) -> Scatter:
-        return scatter_from_arrays(arrays_in(reply, SCATTERS, run.limits), result.schema)
+        return scatter_from_arrays(arrays_in(reply, SCATTERS, run.limits), schemas[client])
 
     asked = sites.only({reply.client for reply in result.replies})
     found, reasons = asked.ask(SCATTER, content, read)

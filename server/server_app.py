@@ -181,18 +181,12 @@ def further_rounds(grid: Grid, run: ServerRun, before: ServerState | None) -> Fe
 
 
 def require_choosable(run: ServerRun) -> None:
-    """Raise ConfigError where the score is for numbers, but sites have different columns, or a
-    column is to explain them."""
+    """Raise ConfigError where the score is for numbers, but a column is to explain how sites
+    differ."""
     kind = kind_of_score(run.learner.score)
     rule = run.consensus
     if kind == "categorical" or rule.choose == "smhd":
         return
-    if rule.variables == "union":
-        raise ConfigError(
-            f"choose {rule.choose} with variables = union needs columns of categories, score "
-            f"{run.learner.score!r} is for {kind} ones: sums of products are of all columns of a "
-            "site; choose must be smhd"
-        )
     if rule.site_column is not None:
         raise ConfigError(
             f"site-column {rule.site_column!r} needs columns of categories alone, score "

@@ -7,7 +7,7 @@ rows of the sites that have every column of the families that it changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.search.operators import Delete, Insert, Operator
+from tests import naive_mixed
 from tests import naive_search as naive
 
 Sites = Mapping[str, Dataset]
 Change = tuple[int, frozenset[int], frozenset[int]]  # of a variable: parents before and after
 Move = tuple[str, int, int, tuple[str, ...], float]
+Value = Callable[[list[Dataset], tuple[str, ...], int, frozenset[int]], float]
+Cost = Callable[[int, int], float]
 
 UNIT = 8
 
@@ -74,6 +77,22 @@ def own_units(table: Dataset, node: int, parents: tuple[int, ...]) -> int:
     return of_set((*parents, node)) - of_set(parents)
 
 
+def mixed_value(
+    tables: list[Dataset], names: tuple[str, ...], node: int, parents: frozenset[int]
+) -> float:
+    """The same of mixed BIC, each site less its own means."""
+    columns = sorted({names[v] for v in {node, *parents}})
+    own = [table.select(columns) for table in tables]
+    place, given = columns.index(names[node]), [columns.index(names[p]) for p in sorted(parents)]
+    shared = naive_mixed.within(own, place, given)
+    return max(shared, sum(naive_mixed.within([table], place, given) for table in own))
+
+
+def free(n: int, edges: int) -> float:
+    """BIC has its price of a parent."""
+    return 0.0
+
+
 def cost(n: int, edges: int) -> float:
     """Nats of a structure of so many edges, every number of them being as probable as any other."""
     pairs = n * (n - 1) // 2
@@ -81,7 +100,13 @@ def cost(n: int, edges: int) -> float:
 
 
 def gain(
-    sites: Sites, names: tuple[str, ...], changed: list[Change], edges: int, seen: dict
+    sites: Sites,
+    names: tuple[str, ...],
+    changed: list[Change],
+    edges: int,
+    seen: dict,
+    value_of: Value = value,
+    cost_of: Cost = cost,
 ) -> float:
     """Over the rows of the judges, from a structure of so many edges. `seen` keeps what was
     counted."""
@@ -90,15 +115,17 @@ def gain(
     def worth(node: int, parents: frozenset[int]) -> float:
         key = heard, node, parents
         if key not in seen:
-            seen[key] = value([sites[site] for site in heard], names, node, parents)
+            seen[key] = value_of([sites[site] for site in heard], names, node, parents)
         return seen[key]
 
     more = sum(len(new) - len(old) for _, old, new in changed)
-    paid = cost(len(names), edges + more) - cost(len(names), edges)
+    paid = cost_of(len(names), edges + more) - cost_of(len(names), edges)
     return sum(worth(node, new) - worth(node, old) for node, old, new in changed) - paid
 
 
-def climb(sites: Sites, dag: DAG, min_judges: int = 1) -> tuple[list[Move], DAG]:
+def climb(
+    sites: Sites, dag: DAG, min_judges: int = 1, value_of: Value = value, cost_of: Cost = cost
+) -> tuple[list[Move], DAG]:
     """All moves, the best first, among all valid operators; no class is entered again."""
     left: set[bytes] = set()
     seen: dict = {}
@@ -113,7 +140,7 @@ def climb(sites: Sites, dag: DAG, min_judges: int = 1) -> tuple[list[Move], DAG]
                 heard = judges(sites, dag.names, changed)
                 if len(heard) < min_judges:
                     continue
-                worth = gain(sites, dag.names, changed, dag.n_edges, seen)
+                worth = gain(sites, dag.names, changed, dag.n_edges, seen, value_of, cost_of)
                 if worth > 1e-6 and move.apply(cpdag).adjacency.tobytes() not in left:
                     moved = move.T if isinstance(move, Insert) else (
                         move.H if isinstance(move, Delete) else move.C

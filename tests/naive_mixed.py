@@ -43,6 +43,21 @@ def local(dataset: Dataset, node: int, parents: Sequence[int], penalty: float) -
     return float(fit - penalty * own * width)
 
 
+def within(tables: Sequence[Dataset], node: int, parents: Sequence[int]) -> float:
+    """BIC of the rows of some tables, each less its own means, for a regular family; less what the
+    residual covariance of the node's block costs."""
+    each = [blocks(table) for table in tables]
+    parts = [
+        np.concatenate([own[v] - own[v].mean(axis=0) for own in each]) for v in (node, *parents)
+    ]
+    rows, own = parts[0].shape
+    width = sum(part.shape[1] for part in parts[1:])
+    whole = np.linalg.slogdet(covariance(parts))[1]
+    base = np.linalg.slogdet(covariance(parts[1:]))[1] if width else 0.0
+    fit = -0.5 * rows * (whole - base + own * (1.0 + math.log(2.0 * math.pi)))
+    return float(fit - 0.5 * math.log(rows) * (own * width + own * (own + 1) / 2))
+
+
 def rank(parts: Sequence[np.ndarray]) -> int:
     if not sum(part.shape[1] for part in parts):
         return 0

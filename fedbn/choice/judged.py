@@ -10,11 +10,11 @@ against any that all have. So no structure has a total here. What is compared is
 Delete or Turn of a class of structures (`fedbn.search.operators`), which changes the families of
 one variable, or of two. Its *judges* are the sites that have every column of all the families that
 it changes, before and after; its gain is the difference of the scores of these families over the
-judges' rows alone, each score the larger of shared and own (`fedbn.scores.family_scores`), less
-what the edge more or fewer costs or saves (`fedbn.choice.prior`). A move is taken where its gain is
-above 0, the largest first, and where at least `min_judges` sites judge it. So a structure competes
-with the consensus of the structures by a path of moves from there, of which each is better on all
-rows that can tell.
+judges' rows alone, each score the larger of shared and own (`fedbn.scores.family_scores`, or of
+sums of products `fedbn.choice.judged_sums`), less what the edge more or fewer costs or saves
+(`fedbn.choice.prior`). A move is taken where its gain is finite and above 0, the largest first, and
+where at least `min_judges` sites judge it. So a structure competes with the consensus of the
+structures by a path of moves from there, of which each is better on all rows that can tell.
 
 The rule for a Delete is the one of the structures (`fedbn.consensus.judges`), with pooled rows in
 place of a vote. Where each move has judges, and all sites are alike and have many rows, the climb
@@ -30,12 +30,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
-from fedbn.choice.by_counts import TOLERANCE, JudgedMove, Mechanism
+from fedbn.choice.by_counts import TOLERANCE, JudgedMove, Mechanism, is_over
 from fedbn.choice.prior import EdgePrior
 from fedbn.data.schema import Schema
 from fedbn.graphs.dag import DAG
@@ -64,8 +65,14 @@ class Told:
     own: int
 
 
-Known = Mapping[Family, Mapping[str, Told]]
-"""Family -> site -> what it told: all sites that have the family, or else nothing of it."""
+class KnownScores(Protocol):
+    """The families that are known, and their scores over the rows of sites that have them."""
+
+    def __contains__(self, family: Family, /) -> bool:
+        """Whether all sites that have it, at least one, told what its scores need."""
+
+    def both(self, family: Family, sites: tuple[str, ...]) -> tuple[float, float]:
+        """(shared, own) of a known family, in nats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +84,9 @@ class JudgedClimb:
     schema : the agreed one.
     columns : site -> its columns, as places in the schema; of the sites that answer.
     dag : the structure so far.
-    ess : equivalent sample size of BDeu.
     min_judges : how many sites must judge a move.
     prior : what edges must gain.
-    known : every family counted so far.
+    known : every family that a score is known of so far.
     moves : that led here from the consensus of the structures.
     left : the classes that were there on the way, as bytes.
     rounds, stuck, done : as in `fedbn.choice.by_counts.Climb`.
@@ -90,10 +96,9 @@ class JudgedClimb:
     schema: Schema
     columns: Mapping[str, frozenset[int]]
     dag: DAG
-    ess: float
     min_judges: int
     prior: EdgePrior
-    known: Known
+    known: KnownScores
     moves: tuple[JudgedMove, ...] = ()
     left: frozenset[bytes] = frozenset()
     rounds: int = 0
@@ -112,15 +117,15 @@ class JudgedClimb:
         return tuple(site for site in sorted(self.columns) if needed <= self.columns[site])
 
 
-def begin_judged(state: JudgedClimb) -> JudgedClimb:
-    """The state after the first request, from the consensus of the structures on."""
-    return _climb(state)
+def begin_judged(state: JudgedClimb, end: float | None = None) -> JudgedClimb:
+    """The state after the first request, from the consensus of the structures on; no move begins
+    after an end on the monotonic clock."""
+    return _climb(state, end)
 
 
-def go_on(state: JudgedClimb, known: Known) -> JudgedClimb:
-    """The state after a further round with what the sites told of these families."""
-    more = MappingProxyType({**state.known, **known})
-    found = _climb(replace(state, known=more, rounds=state.rounds + 1))
+def go_on(state: JudgedClimb, known: KnownScores, end: float | None = None) -> JudgedClimb:
+    """The state after a further round; `known` is what is known now, with what was before."""
+    found = _climb(replace(state, known=known, rounds=state.rounds + 1), end)
     better = len(found.moves) > len(state.moves)
     return replace(found, stuck=not better, done=not better and state.stuck)
 
@@ -149,29 +154,30 @@ def wanted_moves(state: JudgedClimb, pairs: Bools | None = None) -> set[Family]:
 
 
 def judged_mechanisms(state: JudgedClimb) -> tuple[Mechanism, ...]:
-    """One for each variable whose family was counted, by the sites that have all of it."""
-    names, score = state.dag.names, _Scores(state)
+    """One for each variable whose family has a score, by the sites that have all of it."""
+    names = state.dag.names
     found = []
     for family in families_of([state.dag]):
         if family in state.known:
-            shared, own = score.both(family, state.judges([family]))
+            shared, own = state.known.both(family, state.judges([family]))
+            if not math.isfinite(max(shared, own)):
+                continue
             parents = tuple(names[p] for p in family.parents)
             found.append(Mechanism(names[family.node], parents, shared >= own, abs(shared - own)))
     return tuple(found)
 
 
-def _climb(state: JudgedClimb) -> JudgedClimb:
-    """With all moves among the known families."""
-    score = _Scores(state)
-    while (found := _best_move(state, score)) is not None:
+def _climb(state: JudgedClimb, end: float | None) -> JudgedClimb:
+    """With all moves among the known families, until then."""
+    while not is_over(end) and (found := _best_move(state)) is not None:
         move, dag = found
         left = state.left | {_key(dag_to_cpdag(state.dag))}
         state = replace(state, dag=dag, moves=(*state.moves, move), left=left)
     return state
 
 
-def _best_move(state: JudgedClimb, score: _Scores) -> tuple[JudgedMove, DAG] | None:
-    """The move of largest gain above 0, and where it leads; ties by kind, x, y and set."""
+def _best_move(state: JudgedClimb) -> tuple[JudgedMove, DAG] | None:
+    """The move of largest finite gain above 0, and where it leads; ties by kind, x, y and set."""
     cpdag, names = dag_to_cpdag(state.dag), state.dag.names
     costs = {more: state.prior.of(state.dag.n_edges + more) for more in (-1, 0, 1)}
     ranked = []
@@ -182,9 +188,9 @@ def _best_move(state: JudgedClimb, score: _Scores) -> tuple[JudgedMove, DAG] | N
         judges = state.judges(families)
         if len(judges) < max(1, state.min_judges):
             continue
-        gain = move.gain(_OfJudges(score, judges), cpdag)
+        gain = move.gain(_OfJudges(names, state.known, judges), cpdag)
         gain += costs[0] - costs[_edges_more(move)]
-        if gain > TOLERANCE:
+        if TOLERANCE < gain < math.inf:
             ranked.append((-round(gain, 6), *_order(move), gain, move, judges))
     ranked.sort(key=lambda each: each[:-3])
     for *_, gain, move, judges in ranked:
@@ -245,23 +251,37 @@ def _near(dag: DAG) -> Bools:
 # --- scores over the rows of some sites ---------------------------------------------------------
 
 
-class _Scores:
-    """The scores of families over the rows of sites, each found once."""
+@dataclass(frozen=True, eq=False)
+class CountsOfSites:
+    """BDeu of counts, each family's over the same sites found once.
 
-    def __init__(self, state: JudgedClimb) -> None:
-        self.names, self.n = state.dag.names, state.dag.n
-        self._schema, self._known, self._ess = state.schema, state.known, state.ess
-        self._found: dict[tuple[Family, tuple[str, ...]], tuple[float, float]] = {}
+    Parameters
+    ----------
+    schema : the agreed one.
+    ess : equivalent sample size.
+    told : family -> site -> what it told: all sites that have the family, or else nothing of it.
+    """
+
+    schema: Schema
+    ess: float
+    told: Mapping[Family, Mapping[str, Told]]
+
+    def __contains__(self, family: Family, /) -> bool:
+        return family in self.told
 
     def both(self, family: Family, sites: tuple[str, ...]) -> tuple[float, float]:
         """(shared, own) of a known family, in nats."""
         key = family, sites
         if key not in self._found:
-            told = [self._known[family][site] for site in sites]
-            counts = _sum(FamilyTables(self._schema, (family,)), [each.filled for each in told])
+            told = [self.told[family][site] for site in sites]
+            counts = _sum(FamilyTables(self.schema, (family,)), [each.filled for each in told])
             own = sum(each.own for each in told) / FIXED_POINT
-            self._found[key] = float(bdeu_of_counts(counts, self._ess)[0]), own
+            self._found[key] = float(bdeu_of_counts(counts, self.ess)[0]), own
         return self._found[key]
+
+    @cached_property
+    def _found(self) -> dict[tuple[Family, tuple[str, ...]], tuple[float, float]]:
+        return {}
 
 
 def _sum(tables: FamilyTables, filled: Sequence[tuple[Ints, Ints]]) -> FamilyCounts:
@@ -277,20 +297,16 @@ def _sum(tables: FamilyTables, filled: Sequence[tuple[Ints, Ints]]) -> FamilyCou
 class _OfJudges:
     """What families are worth in the judges' rows: the larger of shared and own."""
 
-    scores: _Scores
+    names: tuple[str, ...]
+    known: KnownScores
     judges: tuple[str, ...]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return self.scores.names
-
-    @property
     def n(self) -> int:
-        return self.scores.n
+        return len(self.names)
 
     def local_score(self, node: int, parents: Iterable[int]) -> float:
-        family = Family(node, tuple(sorted(parents)))
-        return max(self.scores.both(family, self.judges))
+        return max(self.known.both(Family(node, tuple(sorted(parents))), self.judges))
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,10 @@ class Dataset:
         """The same cases with some of the columns; raises SchemaError for an unknown name."""
         own = [self.schema.index(name) for name in sorted(names)]
         gone = None if self.gone is None else self.gone[:, own]
-        return Dataset(self.schema.restrict(names), self.table[:, own], gone, self.row_weight)
+        schema, table = self.schema.restrict(names), self.table[:, own]
+        if schema.kind == "categorical":  # of a table that had numbers, too
+            table = table.astype(np.int32, copy=False)
+        return Dataset(schema, table, gone, self.row_weight)
 
     def with_schema(self, schema: Schema, source: str = "the data") -> Dataset:
         """The same cases, coded for a schema with the same columns and at least these states.

@@ -9,8 +9,10 @@ asked for its own families alone (`whole_families.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 from fedbn.arrays import Bools
 from fedbn.choice.by_counts import CountedChoice
@@ -22,8 +24,9 @@ from fedbn.choice.candidates import (
     cells_of,
 )
 from fedbn.choice.judged import (
+    CountsOfSites,
     JudgedClimb,
-    Known,
+    KnownScores,
     Told,
     begin_judged,
     go_on,
@@ -49,11 +52,13 @@ class JudgedCounting:
     Attributes
     ----------
     climb : where it is; before the first answer at the consensus of the structures.
+    known : what sites told of every family so far, which the climb's scores are of.
     candidates : whose families the first request is about.
     rows : rows by the name of the site that answered; empty before the first answer.
     """
 
     climb: JudgedClimb
+    known: CountsOfSites
     pairs: Bools
     candidates: Candidates
     rounds_left: int
@@ -66,10 +71,9 @@ class JudgedCounting:
         climb = self.climb
         if self.ended or (self.rows and (climb.done or self.rounds_left == 0)):
             return None
-        wanted = wanted_moves(climb, self.pairs)
-        if not self.rows:
-            wanted.update(self.candidates.families)
-        families = self._askable(wanted) or self._askable(wanted_moves(climb))
+        more = () if self.rows else self.candidates.families
+        rows = sum(self.rows.values()) if self.rows else None
+        families = families_to_look_at(climb, self.pairs, rows, self.limits, more)
         return (
             FamilyRequest(FamilyTables(climb.schema, families), with_own=True) if families else None
         )
@@ -80,44 +84,23 @@ class JudgedCounting:
         rows = {site: answers[site].counts.rows for site in sorted(answers)}
         if first:
             climb = replace(climb, columns={site: climb.columns[site] for site in rows})
-        known, whole = _what_sites_told(answers, climb)
+        told, whole = _what_sites_told(answers, climb)
+        known = replace(self.known, told=MappingProxyType({**self.known.told, **told}))
         if first:
-            return replace(self, climb=begin_judged(replace(climb, known=known)), rows=rows)
+            climb = begin_judged(replace(climb, known=known))
+            return replace(self, climb=climb, known=known, rows=rows)
         if not whole or any(self.rows.get(site) != own for site, own in rows.items()):
             return replace(self, ended=True)
-        return replace(self, climb=go_on(climb, known), rounds_left=self.rounds_left - 1)
+        left = self.rounds_left - 1
+        return replace(self, climb=go_on(climb, known), known=known, rounds_left=left)
 
     def conclude(self, result: FederationResult) -> FederationResult:
         """The result with what the moves led to; as it was where nobody answered or nothing moved,
         but for the choice."""
         if not self.rows:
             return result
-        choice = self._choice(result)
-        return with_choice(result, choice) if choice.moves else replace(result, choice=choice)
-
-    def _askable(self, families: set[Family]) -> tuple[Family, ...]:
-        """Those within the limits that some site has all columns of."""
-        rows = sum(self.rows.values()) if self.rows else None
-        somewhere = [family for family in families if self.climb.judges([family])]
-        return within_limits(somewhere, self.climb.schema, rows, self.limits)
-
-    def _choice(self, result: FederationResult) -> CountedChoice:
-        climb = self.climb
-        return CountedChoice(
-            dag=climb.dag,
-            score=climb.gain,
-            row_weight=result.row_weight,
-            candidate_score=0.0,
-            mechanisms=judged_mechanisms(climb),
-            counts=None,
-            requests=1 + climb.rounds,
-            families=len(climb.known),
-            cells=sum(cells_of(climb.schema, family) for family in climb.known),
-            left_out=self.candidates.left_out,
-            sites=tuple(self.rows),
-            rows=self.rows,
-            moves=climb.moves,
-        )
+        families = self.known.told
+        return with_moves(result, self.climb, families, self.candidates.left_out, self.rows)
 
 
 def open_judged(
@@ -129,36 +112,107 @@ def open_judged(
     """The dialogue before its first request, about what the last round gave, with all its classes.
 
     Of the settings are `choose`, `count_rounds` and `min_judges`. Raises ConfigError where a column
-    is to explain how the sites differ, DataError where the columns are numbers.
+    is to explain how the sites differ.
     """
     if settings.site_column is not None:
         raise ConfigError(
             f"site-column {settings.site_column!r} is for sites with the same columns: no move of "
             "its edges would have a site for a judge"
         )
-    bounds, schema, dag = limits or CandidateLimits(), result.schema, result.consensus.dag
-    consensus = Candidate(result.row_weight, result.consensus.state, dag)
-    inputs = [dag for fused in result.classes for dag in fused.path.inputs.dags]
+    bounds, known = limits or CandidateLimits(), CountsOfSites(result.schema, ess, {})
     return JudgedCounting(
-        climb=JudgedClimb(
-            schema=schema,
-            columns=columns_of(result),
-            dag=dag,
-            ess=ess,
-            min_judges=settings.min_judges,
-            prior=EdgePrior.over(schema.n),
-            known={},
-            knowledge=result.path.knowledge,
-        ),
-        pairs=joined_pairs(inputs),
-        candidates=candidates_of(states_of_classes(result), schema, consensus, bounds),
+        climb=climb_from(result, settings, known, EdgePrior.over(result.schema.n)),
+        known=known,
+        pairs=pairs_of(result),
+        candidates=candidates_near(result, bounds),
         rounds_left=settings.count_rounds if settings.choose == "climb" else 0,
         limits=bounds,
         rows={},
     )
 
 
-def _what_sites_told(answers: Mapping[str, FamilyAnswer], climb: JudgedClimb) -> tuple[Known, bool]:
+def climb_from(
+    result: FederationResult, settings: ConsensusSettings, known: KnownScores, prior: EdgePrior
+) -> JudgedClimb:
+    """A climb before its first move, at the consensus of the structures."""
+    return JudgedClimb(
+        schema=result.schema,
+        columns=columns_of(result),
+        dag=result.consensus.dag,
+        min_judges=settings.min_judges,
+        prior=prior,
+        known=known,
+        knowledge=result.path.knowledge,
+    )
+
+
+def pairs_of(result: FederationResult) -> Bools:
+    """The pairs that some structure of some class joins."""
+    return joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags)
+
+
+def candidates_near(result: FederationResult, limits: CandidateLimits) -> Candidates:
+    """The states of all classes, whose families are looked at first."""
+    consensus = Candidate(result.row_weight, result.consensus.state, result.consensus.dag)
+    return candidates_of(states_of_classes(result), result.schema, consensus, limits)
+
+
+def families_to_look_at(
+    climb: JudgedClimb,
+    pairs: Bools,
+    rows: int | None,
+    limits: CandidateLimits,
+    more: Iterable[Family] = (),
+) -> tuple[Family, ...]:
+    """The families that moves from here compare, and some more, within the limits, of which some
+    site has all columns. Where there are none, those of the moves over all pairs."""
+
+    def askable(families: Iterable[Family]) -> tuple[Family, ...]:
+        somewhere = [family for family in families if climb.judges([family])]
+        return within_limits(somewhere, climb.schema, rows, limits)
+
+    wanted = wanted_moves(climb, pairs).union(more)
+    return askable(wanted) or askable(wanted_moves(climb))
+
+
+def with_moves(
+    result: FederationResult,
+    climb: JudgedClimb,
+    families: Collection[Family],
+    left_out: tuple[Family, ...],
+    rows: Mapping[str, int],
+    **more: Any,
+) -> FederationResult:
+    """The result with what the moves led to; as it was where nothing moved, but for the choice.
+
+    Parameters
+    ----------
+    families, left_out : that were looked at, and that the limits left out.
+    rows : by site.
+    more : what is otherwise than by counts.
+    """
+    choice = CountedChoice(
+        dag=climb.dag,
+        score=climb.gain,
+        row_weight=result.row_weight,
+        candidate_score=0.0,
+        mechanisms=judged_mechanisms(climb),
+        counts=None,
+        requests=1 + climb.rounds,
+        families=len(families),
+        cells=sum(cells_of(climb.schema, family) for family in families),
+        left_out=left_out,
+        sites=tuple(rows),
+        rows=rows,
+        moves=climb.moves,
+    )
+    choice = replace(choice, **more)
+    return with_choice(result, choice) if choice.moves else replace(result, choice=choice)
+
+
+def _what_sites_told(
+    answers: Mapping[str, FamilyAnswer], climb: JudgedClimb
+) -> tuple[dict[Family, dict[str, Told]], bool]:
     """What is known of every family that all sites told which have it; whether that are all."""
     found: dict[Family, dict[str, Told]] = {}
     for site in sorted(answers):

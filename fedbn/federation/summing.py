@@ -23,6 +23,7 @@ from fedbn.choice.prior import FREE
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.counting import STREAM, Counting, open_counting
+from fedbn.federation.judged_summing import choose_by_judged_sums
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
 from fedbn.federation.whole_families import columns_differ
@@ -41,21 +42,17 @@ def choose_by_sums(
     sums of the sites choose; with the sites' groups, where the sums say that they are two; as it
     was where no site sent any.
 
-    Raises ConfigError: a site column is given, which no sum within sites can see; or sites have
-    different columns.
+    Raises ConfigError: a site column is given, which no sum within sites can see.
     """
     if settings.site_column is not None:
         raise ConfigError(
             f"site-column {settings.site_column!r} needs columns of categories alone: sums of "
             "products are taken within sites, where it is constant"
         )
-    if columns_differ(result):
-        raise ConfigError(
-            f"choose {settings.choose} of tables with numbers needs sites with the same columns: "
-            "sums of products are of all columns of a site"
-        )
     if not scatters:
         return result
+    if columns_differ(result):
+        return choose_by_judged_sums(result, scatters, settings)
     opened = open_counting(result, choose=settings.choose, count_rounds=0, ess=1.0, seed=seed)
     end = None if settings.seconds is None else time.monotonic() + settings.seconds
     groups = _groups(opened, scatters, end)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -65,29 +65,32 @@ def read_prepared(
     """A table as the score and the site need it; the log has how many rows were left out."""
     kind = cast(Kind, kind_of_score(experiment.learner.score))
     site = decided or SiteFile()
+    settings = experiment.tables
     if experiment.consensus.variables == "union":
-        cuts = _own_cuts(experiment, path, site, cuts)
-    how = site_preparation(experiment.tables, site, cuts)
+        settings, cuts = _of_own_columns(settings, path, site, cuts)
+    how = site_preparation(settings, site, cuts)
     status = Path(path).stat() if Path(path).is_file() else None
     stamp = (status.st_mtime_ns, status.st_size) if status else None
     named = repr((path, stamp, kind, how, site.mapping, experiment.tables.leave_out_identifiers))
-    found = _read_once(_Reading(named, path, kind, experiment.tables, site, cuts))
+    found = _read_once(_Reading(named, path, kind, settings, site, cuts))
     if found.rows_dropped:
         LOG.info("%s: %d rows are left out, as a cell is missing", path, found.rows_dropped)
     return found
 
 
-def _own_cuts(
-    experiment: Experiment, path: str, site: SiteFile, cuts: Mapping[str, Cuts] | None
-) -> dict[str, Cuts]:
-    """The cut points of the columns that a table has, where it may lack some."""
-    given = site_preparation(experiment.tables, site, cuts)
-    if not given.cuts:
-        return {}
-    agreed = experiment.tables.preparation(cuts).cuts
+def _of_own_columns(
+    settings: TableSettings, path: str, site: SiteFile, cuts: Mapping[str, Cuts] | None
+) -> tuple[TableSettings, Mapping[str, Cuts]]:
+    """The settings and cut points of the columns that a table has, where it may lack some."""
+    given = site_preparation(settings, site, cuts)
+    if not (given.cuts or settings.numbers):
+        return settings, {}
     own = site.mapping.columns
     known = {own.get(name, name) for name in column_names(path, given.form)}
-    return {name: found for name, found in agreed.items() if name in known}
+    agreed = settings.preparation(cuts).cuts
+    numbers = tuple(name for name in settings.numbers if name in known)
+    own_cuts = {name: found for name, found in agreed.items() if name in known}
+    return replace(settings, numbers=numbers), own_cuts
 
 
 @dataclass(frozen=True)

@@ -139,11 +139,12 @@ def with_found_cuts(experiment: Experiment) -> Experiment:
 
 
 def require_left_out(experiment: Experiment) -> None:
-    """Raise DataError where the run leaves out a column that no table has, or cuts one where sites
-    may lack it: a slip of the pen."""
+    """Raise DataError where the run leaves out a column that no table has, or, where sites may lack
+    columns, cuts one or says that it has numbers: a slip of the pen."""
     how = experiment.tables.preparation()
-    cut = how.cuts if experiment.consensus.variables == "union" else {}
-    if not (how.leave_out or cut):
+    may_lack = experiment.consensus.variables == "union"
+    cut, numbers = (how.cuts, how.numbers) if may_lack else ({}, ())
+    if not (how.leave_out or cut or numbers):
         return
     table = experiment.data.table
     opened = [open_site(file) for file in site_files(experiment)]
@@ -155,6 +156,7 @@ def require_left_out(experiment: Experiment) -> None:
     if known:
         require_some_has(known, how.leave_out)
         require_some_has(known, cut, "has cuts")
+        require_some_has(known, numbers, "is said to have numbers")
 
 
 def simulation(experiment: Experiment) -> Simulation:

@@ -59,33 +59,6 @@ def chosen(tables: list[Dataset], dags: list[DAG], *, climbs: bool, consensus=No
     return found, candidates, scores
 
 
-def naive_shared(tables: list[Dataset], node: int, parents: tuple[int, ...]) -> float:
-    """By the definition, of the rows less their sites' means: numbers alone need no twin more."""
-    parts = [naive_mixed.blocks(each) for each in tables]
-    columns = [np.concatenate([part[v] - part[v].mean(axis=0) for part in parts]) for v in range(4)]
-    rows, own = len(columns[0]), columns[node].shape[1]
-    above = [columns[p] for p in parents]
-    width = sum(each.shape[1] for each in above)
-
-    def logdet(each: list[np.ndarray]) -> float:
-        joined = np.concatenate(each, axis=1)
-        return float(np.linalg.slogdet(joined.T @ joined / rows)[1])
-
-    fit = logdet([*above, columns[node]]) - (logdet(above) if above else 0.0)
-    parameters = own * width + own * (own + 1) / 2
-    nats = -0.5 * rows * (fit + own * (1 + math.log(2 * math.pi)))
-    return nats - 0.5 * math.log(rows) * parameters
-
-
-def naive_own(tables: list[Dataset], node: int, parents: tuple[int, ...]) -> float:
-    total = 0.0
-    for each in tables:
-        penalty = 0.5 * math.log(each.n_rows)
-        own = naive_mixed.blocks(each)[node].shape[1]
-        total += naive_mixed.local(each, node, parents, penalty) - penalty * own * (own + 1) / 2
-    return total
-
-
 def test_scores_are_those_of_the_definition() -> None:
     tables = [site(1, 90), site(2, 140, shift=9.0), site(3, 60, slope=-1.0)]
     scores = scatter_scores(SCHEMA, [scatter_of_table(each) for each in tables])
@@ -96,8 +69,8 @@ def test_scores_are_those_of_the_definition() -> None:
         for parents in combinations([v for v in range(4) if v != node], size)
     ]
     for (node, parents), found in scores.score_all(families).items():
-        own = naive_own(tables, node, parents)
-        assert found.shared == pytest.approx(naive_shared(tables, node, parents), abs=1e-7)
+        own = sum(naive_mixed.within([each], node, parents) for each in tables)
+        assert found.shared == pytest.approx(naive_mixed.within(tables, node, parents), abs=1e-7)
         assert found.own == pytest.approx(own, abs=1e-7)
         assert found.rows == 290
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,22 +10,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.choice.judged import JudgedClimb, Told, begin_judged, go_on, wanted_moves
+from fedbn.choice.judged import (
+    CountsOfSites,
+    JudgedClimb,
+    Told,
+    begin_judged,
+    go_on,
+    judged_mechanisms,
+    wanted_moves,
+)
+from fedbn.choice.judged_sums import ScattersOfSites
 from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.data.dataset import Dataset
-from fedbn.data.schema import Schema
+from fedbn.data.schema import Schema, Variable
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.networks.family_counts import Family, FamilyTables, count_own_families, families_of
 from fedbn.scores.family_scores import own_scores
+from fedbn.scores.scatter import scatter_of_table
 from tests import naive_judged as naive
 from tests.naive import all_dags
 
 Sites = dict[str, Dataset]
 
 
-def known_of(sites: Sites, schema: Schema, families: set[Family]) -> dict:
+def known_of(sites: Sites, schema: Schema, families: set[Family]) -> CountsOfSites:
     """What all sites tell of these families."""
     found: dict[Family, dict[str, Told]] = {}
     for site in sorted(sites):
@@ -35,7 +46,7 @@ def known_of(sites: Sites, schema: Schema, families: set[Family]) -> dict:
         counts = count_own_families(sites[site], FamilyTables(schema, tuple(own)))
         for family, score in zip(own, own_scores(counts).tolist(), strict=True):
             found.setdefault(family, {})[site] = Told(counts.filled_cells(family), score)
-    return found
+    return CountsOfSites(schema, 1.0, found)
 
 
 def columns_of(sites: Sites, schema: Schema) -> dict[str, frozenset[int]]:
@@ -47,12 +58,10 @@ def columns_of(sites: Sites, schema: Schema) -> dict[str, frozenset[int]]:
 def start(sites: Sites, schema: Schema, dag: DAG, **more: object) -> JudgedClimb:
     """With all families known."""
     every = set(families_of(all_dags(dag.n)))
-    every = {Family(f.node, f.parents) for f in every}
     base = JudgedClimb(
         schema=schema,
         columns=columns_of(sites, schema),
         dag=dag,
-        ess=1.0,
         min_judges=1,
         prior=EdgePrior.over(dag.n),
         known=known_of(sites, schema, every),
@@ -89,6 +98,69 @@ def test_every_move_is_the_twins(seed: int, least: int) -> None:
     ]
     assert [m.nats for m in found.moves] == pytest.approx([m[-1] for m in moves], abs=1e-5)
     assert dag_to_cpdag(found.dag) == dag_to_cpdag(reached)
+
+
+def random_numbers(rng: np.random.Generator) -> tuple[Sites, Schema]:
+    """The same of three numbers and a category, each site with means of its own."""
+    schema = Schema((*(Variable(f"v{i}") for i in range(3)), Variable("w", ("a", "b", "c"))))
+    sites = {}
+    for number in range(int(rng.integers(1, 5))):
+        rows = int(rng.integers(40, 300))
+        values = rng.normal(size=(rows, 4)) + rng.normal(scale=9, size=4)
+        values[:, 3] = rng.integers(0, 3, rows)
+        values[:, 1] += rng.choice([-0.5, 0.0, 0.5]) * values[:, 0] + (values[:, 3] == 1)
+        values[:, 2] += rng.choice([0.0, 0.7]) * values[:, 1]
+        has = [v for v in range(4) if number == 0 or rng.random() < 0.7] or [0]
+        sites[f"s{number}"] = Dataset(schema, values).select([schema.names[v] for v in has])
+    return sites, schema
+
+
+def of_numbers(sites: Sites, schema: Schema, dag: DAG, min_judges: int = 1) -> JudgedClimb:
+    """With all families that some site has."""
+    columns = columns_of(sites, schema)
+    scatters = {site: scatter_of_table(table) for site, table in sites.items()}
+    every = {
+        family
+        for family in families_of(all_dags(dag.n))
+        if any({family.node, *family.parents} <= own for own in columns.values())
+    }
+    known = ScattersOfSites(schema, columns, scatters).looking_at(every)
+    return JudgedClimb(schema, columns, dag, min_judges, FREE, known)
+
+
+@settings(deadline=None, max_examples=8)
+@given(seed=st.integers(0, 10_000), least=st.integers(1, 2))
+def test_every_move_of_numbers_is_the_twins(seed: int, least: int) -> None:
+    rng = np.random.default_rng(seed)
+    sites, schema = random_numbers(rng)
+    dag = DAG(schema.names, all_dags(4)[int(rng.integers(543))].adjacency)
+    found = begin_judged(of_numbers(sites, schema, dag, least))
+    moves, reached = naive.climb(sites, dag, least, naive.mixed_value, naive.free)
+    assert [(m.kind, m.x, m.y, m.judges) for m in found.moves] == [
+        (kind, dag.names[x], dag.names[y], heard) for kind, x, y, heard, _ in moves
+    ]
+    assert [m.nats for m in found.moves] == pytest.approx([m[-1] for m in moves], abs=1e-5)
+    assert dag_to_cpdag(found.dag) == dag_to_cpdag(reached)
+
+
+def test_a_family_without_a_score_is_in_no_move() -> None:
+    """b is a copy of a at both sites, so neither is given the other: but c depends on it."""
+    rng, sites = np.random.default_rng(7), {}
+    for site, rows in (("large", 2_000), ("small", 100)):
+        a = rng.normal(size=rows)
+        whole = Dataset(Schema.gaussian("abc"), np.stack([a, 2 * a, a + rng.normal(size=rows)], 1))
+        sites[site] = whole
+    sites["large"] = sites["large"].select(["b", "c"])
+    schema, copied = sites["small"].schema, DAG.from_edges("abc", ["ab"])
+    found = begin_judged(of_numbers(sites, schema, copied))
+    assert [(move.judges, move.nats < math.inf) for move in found.moves] == [
+        (("large", "small"), True)
+    ]
+    assert {frozenset(edge) for edge in found.dag.edges} == {frozenset("ab"), frozenset("bc")}
+    assert "a" not in [mechanism.variable for mechanism in judged_mechanisms(found)]
+    from_empty = begin_judged(of_numbers(sites, schema, DAG.empty("abc")))
+    assert from_empty.moves[0].judges == ("large", "small")
+    assert frozenset("ab") not in {frozenset(edge) for edge in from_empty.dag.edges}
 
 
 def chain(rows: int, rng: np.random.Generator) -> Dataset:
@@ -175,7 +247,7 @@ def test_what_is_asked_is_what_moves_compare_and_somebody_judges() -> None:
     whole = chain(500, rng)
     sites = {"one": whole.select(["m", "x"]), "two": whole.select(["m", "y"])}
     empty = DAG.empty(("m", "x", "y"))
-    state = replace(start(sites, whole.schema, empty), known={})
+    state = replace(start(sites, whole.schema, empty), known=CountsOfSites(whole.schema, 1.0, {}))
     pairs = ~np.eye(3, dtype=np.bool_)
     expected = {Family(v, ()) for v in range(3)}
     expected |= {Family(0, (1,)), Family(1, (0,)), Family(0, (2,)), Family(2, (0,))}
@@ -186,10 +258,10 @@ def test_what_is_asked_is_what_moves_compare_and_somebody_judges() -> None:
     moved = go_on(state, known)
     assert {(m.x, m.y) for m in moved.moves} == {("m", "x"), ("m", "y")}
     assert not moved.stuck
-    again = go_on(moved, {})
+    again = go_on(moved, known)
     assert again.stuck
     assert not again.done
-    assert go_on(again, {}).done
+    assert go_on(again, known).done
 
 
 def test_knowledge_is_kept() -> None:

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import fedbn as fb
+from fedbn.data.columns import column_names
 from fedbn.data.dataset import Dataset
 from fedbn.data.lacking import draw_columns
-from fedbn.data.schema import Schema
-from fedbn.data.tables import write_table
+from fedbn.data.preparation import Preparation
+from fedbn.data.schema import Schema, Variable
+from fedbn.data.tables import read_dataset, write_table
 from fedbn.errors import ConfigError, DataError, ResultsError, StructureError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.choosing import begin_choosing
@@ -245,11 +247,14 @@ def child(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def simulated(paths: list[Path], choose: str, **more: object):
-    """By the interface; the sites' tables, and what was found."""
-    read = {path.stem: fb.read_table(path) for path in paths}
-    settings = ConsensusSettings(variables="union", choose=choose, **more)
-    return fb.simulate(read, consensus=settings, seed=1).result
+def simulated(paths: list[Path], choose: str, kind: str = "categorical", **more: object):
+    """By the interface; of a mixed table all columns but w are numbers."""
+    read = {}
+    for path in paths:
+        numbers = {"m", "x", "y"}.intersection(column_names(path)) if kind == "mixed" else ()
+        read[path.stem] = read_dataset(path, kind, Preparation(numbers=tuple(sorted(numbers))))
+    settings = ConsensusSettings(variables="union", choose=choose)
+    return fb.simulate(read, consensus=settings, seed=1, **more).result
 
 
 @pytest.mark.parametrize("choose", ["counts", "climb"])
@@ -328,26 +333,49 @@ def test_a_site_that_answers_no_more_or_of_other_rows_ends_the_climb(child: list
         assert found.choice.requests == 1
 
 
-def test_what_has_no_judge_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_has_no_judge_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="variables = union does not go with site-column = c"):
         ConsensusSettings(variables="union", choose="counts", site_column="c")
-    rng = np.random.default_rng(1)
-    numbers = {
-        site: Dataset(Schema.gaussian(names), rng.random((50, len(names))))
-        for site, names in {"n": "ab", "s": "bc"}.items()
-    }
-    rule = ConsensusSettings(variables="union", choose="climb")
-    with pytest.raises(ConfigError, match="needs sites with the same columns: sums of products"):
-        fb.simulate(numbers, consensus=rule)
-    paths = []
-    for site, table in numbers.items():
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> list[Path]:
+    """Four sites of unequal sizes with numbers and a category, each with means of its own; x -> m
+    -> y, and the largest lacks m."""
+    rng, paths = np.random.default_rng(5), []
+    for site, rows, columns in (
+        ("large", 4_000, "wxy"),
+        ("north", 300, "mwxy"),
+        ("south", 400, "mxy"),
+        ("east", 60, "mw"),
+    ):
+        x = rng.normal(size=rows)
+        w = (x + rng.normal(size=rows) > 0).astype(float)
+        m = 0.9 * x + rng.normal(size=rows)
+        y = 0.9 * m + rng.normal(size=rows)
+        schema = Schema((Variable("m"), Variable("w", ("no", "yes")), Variable("x"), Variable("y")))
+        shift = rng.normal(scale=3, size=4) * [1, 0, 1, 1]
+        whole = Dataset(schema, np.stack([m, w, x, y], axis=1) + shift)
         paths.append(tmp_path / f"{site}.csv")
-        write_table(table, paths[-1])
-    with pytest.raises(ConfigError, match="choose climb with variables = union needs columns of"):
-        federated(paths, choose="climb", score="gaussian-bic", parameters="none")
-    fitted = federated(paths, score="gaussian-bic")
-    assert fitted.network is None
-    assert "not put together yet where sites have different columns" in fitted.sources.failure
+        write_table(whole.select(list(columns)), paths[-1])
+    return paths
+
+
+@pytest.mark.parametrize("choose", ["counts", "climb"])
+def test_numbers_of_different_columns_are_chosen_alike(measured: list[Path], choose: str) -> None:
+    """By command and interface; each move is judged by sites that have all that it changes."""
+    api = simulated(measured, choose, "mixed", score="mixed-bic")
+    run = federated(
+        measured, choose=choose, parameters="none", score="mixed-bic", numbers=("m", "x", "y")
+    )
+    assert choice_to_dict(run.result.choice) == choice_to_dict(api.choice)
+    assert run.result.consensus.dag == api.consensus.dag
+    assert api.choice.requests == 1
+    assert set(api.choice.rows) == {"east", "large", "north", "south"}
+    joined = {frozenset(edge) for edge in api.consensus.dag.edges}
+    assert frozenset("xy") not in joined
+    again = choice_from_dict(choice_to_dict(api.choice), api.schema)
+    assert choice_to_dict(again) == choice_to_dict(api.choice)
 
 
 @pytest.mark.slow
