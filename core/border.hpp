@@ -58,6 +58,19 @@ inline void require_weights(std::span<const std::int64_t> weights, std::size_t n
             throw ArgumentError("the sum of the weights times the square of the number of nodes must be below 2^62");
     }
 }
+/// A graph of which nothing but the number of nodes is given.
+inline void require_number_of_nodes(std::int64_t n) {
+    constexpr std::int64_t kMost = 1 << 16;
+    require(0 <= n && n <= kMost, "a graph has at most ", kMost, " nodes");
+}
+/// Arcs (parent, child) [m, 2] among n nodes.
+inline void require_arcs(const Array<std::int32_t, 2>& arcs, std::int64_t n) {
+    require(arcs.shape(1) == 2, "an arc has two nodes");
+    for (std::size_t k = 0; k < arcs.shape(0); ++k) {
+        require(0 <= arcs(k, 0) && arcs(k, 0) < n && 0 <= arcs(k, 1) && arcs(k, 1) < n, "nodes are numbers below ", n);
+        require(arcs(k, 0) != arcs(k, 1), "an arc has two nodes");
+    }
+}
 /// No NaN among the numbers.
 inline void require_numbers(std::span<const double> values, const char* name) {
     for (double value : values)

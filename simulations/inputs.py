@@ -124,7 +124,7 @@ def network_facts(network_dir: Path | None) -> list[dict[str, Any]]:
                 "name": name,
                 "nodes": network.dag.n,
                 "edges": network.dag.n_edges,
-                "max_parents": int(network.dag.adjacency.sum(axis=0).max(initial=0)),
+                "max_parents": network.dag.in_degree,
                 "parameters": getattr(network, "n_parameters", None),
             }
         )

@@ -19,7 +19,7 @@ from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.settings import ENGINES, Experiment
-from fedbn.graphs.dag import positions
+from fedbn.graphs.graph import positions
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.setting import require_one_of as one_of
 from server.server_app import Federated, agreed_schema, federate

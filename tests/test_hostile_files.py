@@ -15,7 +15,6 @@ from fedbn.bounded_file import MAX_TEXT, read_bounded
 from fedbn.data.tables import read_dataset
 from fedbn.errors import DataError, FedbnError, ResultsError, StructureError
 from fedbn.federation.checkpoint import read_checkpoint
-from fedbn.graphs.dag import matrix_of_pairs
 from fedbn.graphs.files import read_structures
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.graphs.random import random_dag
@@ -63,7 +62,7 @@ def is_listed(edges: list[list[int]]) -> bool:
 
 def is_its_own_class(edges: list[list[int]]) -> bool:
     """As the quick reader has it."""
-    pdag = PDAG(SCHEMA.names, matrix_of_pairs(edges, SCHEMA.n))
+    pdag = PDAG.from_arcs(SCHEMA.names, edges)
     try:
         return dag_to_cpdag(consistent_extension(pdag)) == pdag
     except StructureError:

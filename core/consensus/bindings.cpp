@@ -31,8 +31,6 @@ void require_ascending(const Numbers& cuts, std::size_t most) {
 
 using Pairs = Array<std::int32_t, 2>;
 
-constexpr std::int64_t kMostNodes = 1 << 16;  // of which nothing but their number is given
-
 /// Pairs a < b, ascending, with `kinds` numbers of each.
 void require_pairs(const Pairs& pairs, const Matrix& numbers, std::size_t kinds, std::int64_t n) {
     require(pairs.shape(1) == 2, "a pair has two nodes");
@@ -48,7 +46,7 @@ void require_pairs(const Pairs& pairs, const Matrix& numbers, std::size_t kinds,
 /// Votes, and how many are possible on each pair: sums over pairs of nodes are exact.
 VotesOnPairs votes_on(const Pairs& pairs, const Matrix& votes, std::size_t kinds, std::int64_t total,
                       const std::optional<Matrix>& seen, std::int64_t nodes) {
-    require(0 <= nodes && nodes <= kMostNodes, "a graph has at most ", kMostNodes, " nodes");
+    require_number_of_nodes(nodes);
     const std::size_t n = nodes;
     require_pairs(pairs, votes, kinds, nodes);
     require_summable({votes.data(), votes.size()}, n * n, "votes");
@@ -61,12 +59,9 @@ VotesOnPairs votes_on(const Pairs& pairs, const Matrix& votes, std::size_t kinds
 
 /// A DAG over n nodes from its arcs (parent, child).
 Dag dag_of_arcs(const Pairs& arcs, std::int64_t n) {
-    require(arcs.shape(1) == 2, "an arc has two nodes");
+    require_arcs(arcs, n);
     NodeSets parents{static_cast<int>(n), static_cast<int>(n)};
-    for (std::size_t k = 0; k < arcs.shape(0); ++k) {
-        require(0 <= arcs(k, 0) && arcs(k, 0) < n && 0 <= arcs(k, 1) && arcs(k, 1) < n, "nodes are numbers below ", n);
-        parents[arcs(k, 1)].insert(arcs(k, 0));
-    }
+    for (std::size_t k = 0; k < arcs.shape(0); ++k) parents[arcs(k, 1)].insert(arcs(k, 0));
     return acyclic(std::move(parents));
 }
 

@@ -57,6 +57,16 @@ void graphs(nb::module_& m) {
         },
         "parents"_a.noconvert(), "Parents, children and undirected neighbours in the CPDAG of a DAG.");
     m.def(
+        "moral_pairs",
+        [](const Array<std::int32_t, 2>& arcs, std::int64_t n) {
+            require_number_of_nodes(n);
+            require_arcs(arcs, n);
+            auto pairs = moral_pairs({arcs.data(), arcs.size()}, int(n));
+            const std::size_t size = pairs.size() / 2;
+            return to_numpy(std::move(pairs), {size, std::size_t{2}});
+        },
+        "arcs"_a.noconvert(), "n"_a, "The pairs a < b that the moral graph of a DAG joins, ascending.");
+    m.def(
         "extension",
         [](const Bits& parents, const Bits& neighbours) -> nb::object {
             const auto dag = extension_of(pdag_of(parents, neighbours));

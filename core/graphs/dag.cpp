@@ -90,6 +90,25 @@ std::optional<Dag> extension_of(const Pdag& g) {
     return Dag{std::move(pa), std::move(ch)};
 }
 
+std::vector<std::int32_t> moral_pairs(std::span<const std::int32_t> arcs, int n) {
+    std::vector<std::vector<std::int32_t>> parents(n), joined(n);  // joined: to later nodes
+    for (std::size_t k = 0; k < arcs.size(); k += 2) parents[arcs[k + 1]].push_back(arcs[k]);
+    for (int y = 0; y < n; ++y)
+        for (auto a : parents[y]) {
+            joined[std::min(a, y)].push_back(std::max(a, y));
+            for (auto b : parents[y])
+                if (a < b) joined[a].push_back(b);
+        }
+    std::vector<std::int32_t> pairs;
+    for (int a = 0; a < n; ++a) {
+        std::ranges::sort(joined[a]);
+        const auto twice = std::ranges::unique(joined[a]);
+        joined[a].erase(twice.begin(), twice.end());
+        for (auto b : joined[a]) pairs.insert(pairs.end(), {a, b});
+    }
+    return pairs;
+}
+
 NodeSets ancestors_of(const Dag& dag) {
     NodeSets ancestors(dag.n(), dag.n());
     for (int v : topological_order(dag)) {

@@ -33,6 +33,9 @@ void label_parents(const NodeSets& pa, NodeSets& compelled, std::span<const int>
 /// A consistent extension (Dor and Tarsi 1992), if there is one.
 std::optional<Dag> extension_of(const Pdag& pdag);
 
+/// The pairs a < b that the moral graph of a DAG joins, ascending. arcs: (parent, child).
+std::vector<std::int32_t> moral_pairs(std::span<const std::int32_t> arcs, int n);
+
 /// Ancestors of every node, itself included.
 NodeSets ancestors_of(const Dag& dag);
 

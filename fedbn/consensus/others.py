@@ -17,9 +17,9 @@ from fractions import Fraction
 import numpy as np
 
 from fedbn.arrays import Bools
-from fedbn.consensus.votes import smhd_sums_of, votes_of
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
 
 TIMES = 3
 """As far as the median input."""
@@ -75,8 +75,7 @@ def far_from(dag: DAG, inputs: MergedInputs) -> Bools:
     """bool [r]: the distinct inputs that are far; none where they are about different variables."""
     if inputs.observed is not None:
         return np.zeros(len(inputs.weights), dtype=np.bool_)
-    arcs = [dag.reorder(inputs.names).arcs]
-    distances = [int(smhd_sums_of(arcs, votes_of(merge_inputs([each])))[0]) for each in inputs.dags]
+    distances = [smhd(dag, each) for each in inputs.dags]
     return far_among(distances, inputs.weight_array.tolist(), dag.n)
 
 

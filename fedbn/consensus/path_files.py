@@ -16,7 +16,7 @@ import numpy as np
 from fedbn.arrays import Bools, Ints, Ints32
 from fedbn.consensus.path import POOLINGS, McbncPath, Status, Step
 from fedbn.fusion.inputs import LARGEST_SUM, MergedInputs
-from fedbn.graphs.dag import DAG, matrix_of_pairs
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 
 FORMAT = "fedbn-path-1"
@@ -72,7 +72,7 @@ def path_from_dict(data: Mapping[str, Any], knowledge: Knowledge | None = None) 
     names = tuple(data["names"])
     if not all(isinstance(name, str) for name in names) or list(names) != sorted(set(names)):
         raise ValueError("names must be different texts, sorted")
-    union = DAG(names, matrix_of_pairs(data["union"], len(names)))
+    union = DAG.from_arcs(names, data["union"])
     inputs = _inputs(data, names)
     path = McbncPath(
         names=names,

@@ -6,7 +6,7 @@ from fedbn.consensus.judges import judges_of, never_together, variables_of_one
 from fedbn.consensus.others import far_from
 from fedbn.consensus.path import DeletionPath, McbncPath
 from fedbn.consensus.threshold import Consensus
-from fedbn.consensus.votes import divided_pairs, votes_of
+from fedbn.consensus.votes import divided_pairs
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.wording import count_of, list_some
 
@@ -135,7 +135,7 @@ _ON_JUDGED_VOTE = (
 def _on_divided(inputs: MergedInputs) -> list[str]:
     if inputs.observed is not None or inputs.count < DIVIDED_SITES:
         return []
-    divided = divided_pairs(votes_of(inputs))
+    divided = divided_pairs(inputs)
     if divided <= len(inputs.names):
         return []
     return [

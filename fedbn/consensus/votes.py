@@ -18,6 +18,7 @@ from fedbn.arrays import Bits, Ints, Ints32
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.averaging import ArcVotes
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.moral import moral_pairs
 
 
 class Votes(NamedTuple):
@@ -93,15 +94,14 @@ def lower_bound(votes: Votes) -> Fraction:
     return Fraction(int(least.sum()), votes.total)
 
 
-def divided_pairs(votes: Votes) -> int:
-    """On how many pairs a third of the weight would make another majority, or a tie.
-
-    >>> pairs = np.array([[0, 1], [0, 2], [1, 2]], dtype=np.int32)
-    >>> none = np.zeros((3, 3), dtype=np.int64)
-    >>> divided_pairs(Votes(("a", "b", "c"), 10, pairs, np.array([9, 4, 3]), none, none[:2]))
-    1
-    """
-    return int((3 * np.abs(2 * votes.moral - votes.total) <= votes.total).sum())
+def divided_pairs(inputs: MergedInputs) -> int:
+    """On how many pairs of a moral graph a third of the weight would make another majority, or a
+    tie, where all inputs observe all variables."""
+    pairs = [moral_pairs(dag) @ (dag.n, 1) for dag in inputs.dags]
+    _, place = np.unique(np.concatenate(pairs), return_inverse=True)
+    votes = np.zeros(place.max(initial=-1) + 1, dtype=np.int64)
+    np.add.at(votes, place, np.repeat(inputs.weight_array, list(map(len, pairs))))
+    return int((3 * np.abs(2 * votes - inputs.total) <= inputs.total).sum())
 
 
 def mean_smhd_by_votes(dag: DAG, votes: Votes) -> Fraction:

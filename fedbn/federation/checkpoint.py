@@ -28,7 +28,7 @@ from fedbn.federation.rounds import fuse_needed
 from fedbn.federation.run_config import RunConfigValue, from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
-from fedbn.graphs.dag import DAG, matrix_of_pairs
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import is_text
 
 FORMAT = "fedbn-checkpoint-1"
@@ -245,7 +245,7 @@ def _reply_from_dict(content: Mapping[str, Any], schema: Schema) -> ClientReply:
         names = tuple(content["columns"])
         if list(names) != sorted(set(names)) or not set(names) <= set(schema.names):
             raise ValueError("columns must be some of the schema's, sorted")
-    dags = [DAG(names, matrix_of_pairs(pairs, len(names))) for pairs in content["dags"]]
+    dags = [DAG.from_arcs(names, pairs) for pairs in content["dags"]]
     message = StructureMessage(
         schema.hash,
         names,

@@ -15,7 +15,7 @@ from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
 from fedbn.data.schema import Schema
 from fedbn.federation.state import FederationResult
-from fedbn.graphs.dag import DAG, matrix_of_pairs
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
 
@@ -125,7 +125,7 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
     ------
     KeyError, TypeError, ValueError, FedbnError : the content is not as above.
     """
-    dag = DAG(schema.names, matrix_of_pairs(content["edges"], schema.n))
+    dag = DAG.from_arcs(schema.names, content["edges"])
     left_out = _families_from_list(content["left_out"])
     counts = None
     moves = None

@@ -37,7 +37,8 @@ import numpy.typing as npt
 from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
 from fedbn.federation.reply_limits import Limits
-from fedbn.graphs.dag import DAG, matrix_of_pairs
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.graph import WIDE
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.limits import STATUSES
 from fedbn.wire.arrays import ArrayFormat, Field, Mark
@@ -138,11 +139,12 @@ def dags_over(message: StructureMessage, names: Sequence[str]) -> tuple[DAG, ...
     them joins a column that it does not have."""
     if tuple(names) == message.names:
         return message.dags
-    lacking = [k for k, name in enumerate(message.names) if name not in set(names)]
+    own = set(names)
+    lacks = np.array([name not in own for name in message.names])
     for dag in message.dags:
-        joined = dag.adjacency[lacking].any(axis=1) | dag.adjacency[:, lacking].any(axis=0)
-        if joined.any():
-            column = message.names[lacking[int(np.argmax(joined))]]
+        joined = dag.arcs[lacks[dag.arcs]]
+        if joined.size:
+            column = message.names[joined.min()]
             raise MessageError(f"a structure joins {column!r}, which this site lacks")
     return tuple(dag.restrict(names) for dag in message.dags)
 
@@ -150,7 +152,7 @@ def dags_over(message: StructureMessage, names: Sequence[str]) -> tuple[DAG, ...
 def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a message, as `STRUCTURES` has them; see the module's docstring."""
     graphs = message.dags if message.form == "dag" else map(dag_to_cpdag, message.dags)
-    edges = [np.argwhere(graph.adjacency) for graph in graphs]
+    edges = [graph.arcs for graph in graphs]
     return STRUCTURES.encode(
         bytes.fromhex(message.schema_hash),
         (STATUSES.index(message.status), FORMS.index(message.form)),
@@ -223,15 +225,13 @@ def from_arrays(
     place = (_dag_of_edge(indptr) * schema.n + edges[:, 0]) * schema.n + edges[:, 1]
     if (np.diff(place) <= 0).any():
         raise MessageError("the edges of a DAG must be sorted and distinct")
-    matrices = (
-        matrix_of_pairs(edges[start:end], schema.n) for start, end in pairwise(indptr.tolist())
-    )
+    graphs = [edges[start:end] for start, end in pairwise(indptr.tolist())]
     if form == "dag":
         _check_graphs(edges, indptr, schema.n, limits)
         _check_acyclic(edges, indptr, schema.n)
-        dags = tuple(DAG(schema.names, matrix) for matrix in matrices)
+        dags = tuple(DAG.from_arcs(schema.names, arcs) for arcs in graphs)
     else:
-        dags = tuple(_member(PDAG(schema.names, matrix), limits) for matrix in matrices)
+        dags = tuple(_member(PDAG.from_arcs(schema.names, arcs), limits) for arcs in graphs)
     return StructureMessage(
         schema.hash,
         schema.names,
@@ -248,8 +248,7 @@ def _member(cpdag: PDAG, limits: Limits) -> DAG:
     dag = consistent_extension(cpdag)
     if dag_to_cpdag(dag) != cpdag:
         raise MessageError("a class must be given by its CPDAG: all its compelled edges directed")
-    edges = np.argwhere(dag.adjacency)
-    _check_graphs(edges, np.array([0, len(edges)], dtype=np.int64), dag.n, limits)
+    _check_graphs(dag.arcs, np.array([0, dag.n_edges], dtype=np.int64), dag.n, limits)
     return dag
 
 
@@ -257,7 +256,7 @@ def _check_sizes(indptr: npt.NDArray[np.int64], dags: int, n: int, limits: Limit
     """Counts of DAGs and edges, and bytes; nothing is allocated here."""
     if not 1 <= dags <= limits.max_dags:
         raise MessageError(f"a message must have 1 to {limits.max_dags} DAGs, not {dags}")
-    if dags * n * n > limits.max_bytes:
+    if n <= WIDE and dags * n * n > limits.max_bytes:
         raise MessageError(
             f"{count_of(dags, 'DAG')} of {count_of(n, 'variable')} must fit in "
             f"{limits.max_bytes} bytes"

@@ -354,7 +354,7 @@ class SitePolicy(Settings):
             raise refusal(
                 "max-dags", f"{count_of(len(allowed.dags), 'structure')}, limit {self.max_dags}"
             )
-        largest = max(int(dag.adjacency.sum(axis=0).max(initial=0)) for dag in allowed.dags)
+        largest = max(dag.in_degree for dag in allowed.dags)
         if self.max_in_degree is not None and largest > self.max_in_degree:
             raise refusal(
                 "max-in-degree", f"{count_of(largest, 'parent')}, limit {self.max_in_degree}"

@@ -24,7 +24,7 @@ class Limits(Settings):
     max_bytes: int = setting(
         MAX_BYTES,
         "Maximum size of one reply in bytes, and of its decoded DAGs (one byte per pair of "
-        "variables).",
+        "variables; DAGs of more than 4,096 variables are kept as edges and do not count).",
         at_least(1),
     )
     max_states: int = setting(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator, Sequence
-
-import numpy as np
 
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import cells_of
@@ -58,8 +57,8 @@ def _on_unknown(result: SecureResult) -> Iterator[str]:
 
 
 def _on_divided(result: FederationResult) -> Iterator[str]:
-    joined = result.consensus.dag.adjacency | result.consensus.dag.adjacency.T
-    lone = [name for name in result.divided if not joined[result.schema.names.index(name)].any()]
+    joined = set(itertools.chain(*result.consensus.dag.edges))
+    lone = [name for name in result.divided if name not in joined]
     if lone:
         yield (
             f"every site has a single state of {list_some(lone, SHOWN)}, and sites differ in it: "
@@ -146,8 +145,8 @@ def _on_unpaid(result: FederationResult) -> Iterator[str]:
     sent = {reply.client: reply.of_class(result.row_weight).dags for reply in result.replies}
     for reply in result.fused_replies:
         for before, after in zip(sent[reply.client], reply.dags, strict=True):
-            for node in np.flatnonzero((before.adjacency & ~after.adjacency).any(axis=0)).tolist():
-                lost.setdefault(before.names[node], set()).add(reply.client)
+            for _, child in set(before.edges) - set(after.edges):
+                lost.setdefault(child, set()).add(reply.client)
     if lost:
         sites = count_of(len(set().union(*lost.values())), "site")
         yield (

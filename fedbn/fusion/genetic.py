@@ -36,8 +36,9 @@ from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.union import fuse_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.bits import unpack
-from fedbn.graphs.dag import DAG, positions
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, smhd
+from fedbn.graphs.graph import positions
 from fedbn.graphs.treewidth import dag_treewidth
 
 

@@ -25,7 +25,8 @@ from fedbn.arrays import Bits, Bools, Ints
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.bits import pack
-from fedbn.graphs.dag import DAG, positions
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.graph import positions
 
 Variables = Literal["same", "union"]
 VARIABLES: tuple[Variables, ...] = ("same", "union")

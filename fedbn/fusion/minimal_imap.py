@@ -14,7 +14,8 @@ import numpy as np
 
 from fedbn.errors import StructureError
 from fedbn.graphs.bits import pack, unpack
-from fedbn.graphs.dag import DAG, positions
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.graph import positions
 from fedbn.graphs.moral import moral_ancestral_graph
 
 

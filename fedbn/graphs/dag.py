@@ -1,7 +1,4 @@
-"""The directed acyclic graph over named variables.
-
-One edge convention everywhere: `adjacency[i, j]` means i -> j.
-"""
+"""The directed acyclic graph over named variables."""
 
 from __future__ import annotations
 
@@ -13,24 +10,18 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Bits, Ints32
 from fedbn.errors import StructureError
 from fedbn.extras import require_installed
-from fedbn.graphs.bits import bits_of_pairs, pack, pairs_of_bits, unpack
-from fedbn.wording import count_of, list_some
+from fedbn.graphs.bits import pack
+from fedbn.graphs.graph import Graph, arcs_of_edges
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
-MAX_NODES = 20_000
-"""Largest graph that is accepted: sets of nodes are bits, here 50 MB for one set of each."""
 
-WIDE = 4_096
-"""Of more nodes than this a DAG keeps its arcs alone, and makes the matrix when it is asked for."""
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class DAG:
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class DAG(Graph):
     """A directed acyclic graph.
 
     Parameters
@@ -53,34 +44,11 @@ class DAG:
     (('a', 'c'), ('b', 'c'))
     """
 
-    names: tuple[str, ...]
-    _matrix: NDArray[np.bool_] | None
-    _arcs: Ints32 | None
-
-    def __init__(self, names: Sequence[str], adjacency: NDArray[np.bool_]) -> None:
-        kept, matrix = checked_graph(names, adjacency)
-        wide = len(kept) > WIDE
-        self._keep(kept, None if wide else matrix, _arcs_of(matrix) if wide else None)
-        self._require_no_cycle()
-
-    def _keep(
-        self, names: tuple[str, ...], matrix: NDArray[np.bool_] | None, arcs: Ints32 | None
-    ) -> None:
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "_matrix", matrix)
-        object.__setattr__(self, "_arcs", arcs)
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.names, self._matrix, self._arcs if self._matrix is None else None
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        for array in state[1:]:
-            if array is not None:
-                array.flags.writeable = False  # which a pickle does not keep
-        self._keep(*state)
-
-    def _require_no_cycle(self) -> None:
-        cycle = _cycle_of(self.parent_bits)
+    def _require_valid(self) -> None:
+        if self._matrix is None:
+            cycle = _cycle_among(self.arcs, self.n)
+        else:
+            cycle = find_cycle(self._matrix)
         if cycle is not None:
             shown = " -> ".join(self.names[i] for i in cycle)
             raise StructureError(f"a DAG must have no directed cycle, found {shown}")
@@ -100,68 +68,15 @@ class DAG:
         """
         return cls.from_arcs(names, arcs_of_edges(names, edges))
 
-    @classmethod
-    def from_arcs(cls, names: Sequence[str], arcs: Sequence[Sequence[int]] | NDArray[Any]) -> DAG:
-        """The DAG over `names` with (parent, child) pairs of indices, in any order.
-
-        Raises IndexError for an index beyond the names, TypeError and ValueError for what are no
-        pairs of integers, StructureError as `DAG` does, and for too many names.
-        """
-        kept = tuple(names)
-        require_size(len(kept))
-        if len(kept) <= WIDE:
-            return cls(kept, matrix_of_pairs(arcs, len(kept)))
-        _require_names(kept)
-        places = places_of_pairs(arcs, len(kept))
-        loops = places[places[:, 0] == places[:, 1], 0]
-        if loops.size:
-            raise StructureError(f"a node must not be its own parent, {kept[loops.min()]!r} is")
-        made = cls.__new__(cls)
-        made._keep(kept, None, _ascending(places, len(kept)))
-        made._require_no_cycle()
-        return made
-
-    @classmethod
-    def from_parent_bits(cls, names: Sequence[str], parents: Bits) -> DAG:
-        """The DAG in which row y of `parents`, uint64 [n, W], has the parents of y."""
-        if len(names) <= WIDE:
-            return cls(names, unpack(parents, len(names)).T)
-        return cls.from_arcs(names, pairs_of_bits(parents)[:, ::-1])
-
-    @property
-    def adjacency(self) -> NDArray[np.bool_]:
-        """bool [n, n], read-only: `adjacency[i, j]` means names[i] -> names[j]. Of more than `WIDE`
-        nodes it is made anew, and large: see `arcs`."""
-        if self._matrix is not None:
-            return self._matrix
-        matrix = matrix_of_pairs(self.arcs, self.n)
-        matrix.flags.writeable = False
-        return matrix
-
-    @property
-    def arcs(self) -> Ints32:
-        """int32 [m, 2], read-only: (parent, child) as indices, ascending."""
-        if self._arcs is None:
-            object.__setattr__(self, "_arcs", _arcs_of(self.adjacency))
-        assert self._arcs is not None
-        return self._arcs
-
-    @property
-    def parent_bits(self) -> Bits:
-        """The parents of every node as rows of bits, uint64 [n, W]."""
-        if self._matrix is not None:
-            return pack(self._matrix.T)
-        return bits_of_pairs(self.arcs[:, ::-1], self.n)
-
-    @property
-    def n(self) -> int:
-        """Number of variables."""
-        return len(self.names)
-
     @property
     def n_edges(self) -> int:
         """Number of edges."""
         return len(self.arcs) if self._matrix is None else int(self._matrix.sum())
+
+    @property
+    def in_degree(self) -> int:
+        """The largest number of parents of a node."""
+        return int(np.bincount(self.arcs[:, 1], minlength=1).max())
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str], ...]:
@@ -214,24 +129,6 @@ class DAG:
         assert len(order) == self.n
         return tuple(order)
 
-    def reorder(self, names: Sequence[str]) -> DAG:
-        """The same graph with its variables listed as `names`, a permutation of them."""
-        if tuple(names) == self.names:
-            return self
-        return self.permute(positions(self.names, names))
-
-    def permute(self, order: NDArray[np.intp]) -> DAG:
-        """The same graph with its variables in the order `order`, [n], each of its indices once."""
-        made = DAG.__new__(DAG)  # of a DAG, so that there is no cycle to look for
-        names = tuple(map(self.names.__getitem__, order.tolist()))
-        if self._matrix is None:
-            made._keep(names, None, _ascending(np.argsort(order)[self.arcs], self.n))
-        else:
-            matrix = self._matrix[order[:, None], order]
-            matrix.flags.writeable = False
-            made._keep(names, matrix, None)
-        return made
-
     def extend(self, names: Sequence[str]) -> DAG:
         """The same graph over `names`, which hold its own; variables that it lacks are isolated.
 
@@ -258,16 +155,6 @@ class DAG:
         own = np.array([place.get(name, -1) for name in self.names], dtype=np.intp)
         arcs = own[self.arcs]
         return DAG.from_arcs(tuple(names), arcs[(arcs >= 0).all(axis=1)])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, DAG):
-            return NotImplemented
-        if self._matrix is None or other._matrix is None:
-            return self.names == other.names and bool(np.array_equal(self.arcs, other.arcs))
-        return self.names == other.names and bool(np.array_equal(self._matrix, other._matrix))
-
-    def __hash__(self) -> int:
-        return hash((self.names, (self.arcs if self._matrix is None else self._matrix).tobytes()))
 
     def __repr__(self) -> str:
         return f"DAG({count_of(self.n, 'node')}, {count_of(self.n_edges, 'edge')})"
@@ -306,96 +193,6 @@ class DAG:
         return cls.from_edges(tuple(graph.nodes()), graph.edges())
 
 
-def checked_graph(
-    names: Sequence[str], adjacency: NDArray[np.bool_]
-) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """Names and a read-only copy of the adjacency, or a StructureError."""
-    kept = tuple(names)
-    _require_names(kept)
-    matrix = np.array(adjacency, dtype=np.bool_)
-    if matrix.shape != (len(kept), len(kept)):
-        raise StructureError(
-            f"the adjacency must be [{len(kept)}, {len(kept)}] for {len(kept)} names, "
-            f"got {list(matrix.shape)}"
-        )
-    loops = np.flatnonzero(np.diagonal(matrix))
-    if loops.size:
-        raise StructureError(f"a node must not be its own parent, {kept[loops[0]]!r} is")
-    matrix.flags.writeable = False
-    return kept, matrix
-
-
-def _arcs_of(matrix: NDArray[np.bool_]) -> Ints32:
-    arcs = np.ascontiguousarray(np.argwhere(matrix), dtype=np.int32)
-    arcs.flags.writeable = False
-    return arcs
-
-
-def _ascending(places: NDArray[np.intp], n: int) -> Ints32:
-    """Pairs of indices below n as a DAG's `arcs`: each once, ascending, read-only."""
-    keys = np.unique(places[:, 0] * n + places[:, 1])
-    arcs = np.column_stack(np.divmod(keys, n)).astype(np.int32)
-    arcs.flags.writeable = False
-    return arcs
-
-
-def _require_names(names: tuple[str, ...]) -> None:
-    """Refuse names that repeat, are empty or no text."""
-    require_distinct(names)
-    if not all(names) or not all(issubclass(kind, str) for kind in set(map(type, names))):
-        raise StructureError(f"node names must be non-empty text, got {names!r}")
-
-
-def require_size(n: int) -> None:
-    """Refuse a claimed number of nodes before anything is allocated for it."""
-    if n > MAX_NODES:
-        raise StructureError(f"a graph must have at most {MAX_NODES} nodes, got {n}")
-
-
-def require_distinct(names: Sequence[str]) -> None:
-    """Refuse names of which one is there twice."""
-    if len(set(names)) != len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise StructureError(f"node names must be unique, {repeated!r} is repeated")
-
-
-def adjacency_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:
-    """bool [n, n] of (parent, child) pairs; names or edges given twice, or unknown, are refused."""
-    return matrix_of_pairs(arcs_of_edges(names, edges), len(names))
-
-
-def arcs_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> NDArray[np.intp]:
-    """The pairs as indices, int [m, 2], in their order; refused are the same ones."""
-    require_size(len(names))
-    require_distinct(names)
-    position = {name: i for i, name in enumerate(names)}
-    arcs: dict[tuple[int, int], None] = {}
-    for parent, child in edges:
-        for name in (parent, child):
-            if name not in position:
-                raise StructureError(
-                    f"edge {parent!r} -> {child!r} names {name!r}, which is no node"
-                )
-        arc = position[parent], position[child]
-        if arc in arcs:
-            raise StructureError(f"edge {parent!r} -> {child!r} must be given once")
-        arcs[arc] = None
-    return np.array(list(arcs), dtype=np.intp).reshape(-1, 2)
-
-
-def positions(names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.intp]:
-    """Index in `names` of each of `wanted`, which must be the same names in any order."""
-    index = {name: i for i, name in enumerate(names)}
-    if len(wanted) != len(names) or set(index) != set(wanted):
-        missing = sorted(set(names) - set(wanted))
-        unknown = sorted(set(wanted) - set(names))
-        raise StructureError(
-            "both sides must have the same variables; missing on the second side: "
-            f"{list_some(missing) or 'none'}, on the first: {list_some(unknown) or 'none'}"
-        )
-    return np.array([index[name] for name in wanted], dtype=np.intp)
-
-
 def topological_order(adjacency: NDArray[np.bool_]) -> tuple[int, ...]:
     """Indices, parents first, smallest free index first; a StructureError on a cycle."""
     order = _kahn(np.argwhere(adjacency), len(adjacency))
@@ -426,19 +223,20 @@ def _kahn(arcs: NDArray[np.integer[Any]], n: int) -> list[int]:
 
 def find_cycle(adjacency: NDArray[np.bool_]) -> list[int] | None:
     """One directed cycle as indices, first = last, or None in an acyclic graph."""
-    return _cycle_of(pack(adjacency.T))
-
-
-def _cycle_of(parents: Bits) -> list[int] | None:
-    """The same of parents as bits, uint64 [n, W]."""
     from fedbn._core.graphs import topological_order as order_of
 
-    n = len(parents)
-    if len(order_of(parents)) == n:
+    if len(order_of(pack(adjacency.T))) == len(adjacency):
         return None
-    arcs = pairs_of_bits(parents)[:, ::-1]
+    return _cycle_among(np.argwhere(adjacency), len(adjacency))
+
+
+def _cycle_among(arcs: NDArray[np.integer[Any]], n: int) -> list[int] | None:
+    """The same of arcs [m, 2] among n nodes."""
+    order = _kahn(arcs, n)
+    if len(order) == n:
+        return None
     inside = np.ones(n, dtype=np.bool_)
-    inside[_kahn(arcs, n)] = False
+    inside[order] = False
     # Every node that is left has a parent that is left: walk upwards until one is met again.
     walk = [int(np.flatnonzero(inside)[0])]
     while True:
@@ -448,29 +246,3 @@ def _cycle_of(parents: Bits) -> list[int] | None:
             cycle = [*walk[walk.index(parent) :], parent]
             return cycle[::-1]
         walk.append(parent)
-
-
-def matrix_of_pairs(pairs: Sequence[Sequence[int]] | NDArray[Any], n: int) -> NDArray[np.bool_]:
-    """bool [n, n] with True at every (parent, child) of `pairs`; `numpy.argwhere` is the inverse.
-
-    Raises IndexError for an index beyond n, TypeError and ValueError for what are no pairs of
-    integers, StructureError for an n that is too large.
-    """
-    require_size(n)
-    places = places_of_pairs(pairs, n)
-    matrix = np.zeros((n, n), dtype=np.bool_)
-    matrix[places[:, 0], places[:, 1]] = True
-    return matrix
-
-
-def places_of_pairs(pairs: Sequence[Sequence[int]] | NDArray[Any], n: int) -> NDArray[np.intp]:
-    """The pairs as an array [m, 2] of indices below n; raises as `matrix_of_pairs` does."""
-    found = np.asarray(pairs)
-    if found.size and (found.dtype.kind not in "iu" or found.ndim != 2 or found.shape[1] != 2):
-        raise TypeError("pairs must be pairs of integers")
-    places = found.astype(np.intp).reshape(-1, 2)
-    if places.size and places.min() < 0:
-        raise IndexError(f"an index must be at least 0, not {places.min()}")
-    if places.size and places.max() >= n:
-        raise IndexError(f"an index must be below {n}, not {places.max()}")
-    return places

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.moral import moral_graph
+from fedbn.graphs.moral import moral_pairs
 from fedbn.graphs.pdag import dag_to_cpdag
 
 
@@ -41,7 +41,8 @@ def smhd(a: DAG, b: DAG) -> int:
     >>> smhd(collider, DAG.from_edges("abc", [("a", "c"), ("c", "b")]))
     1
     """
-    return int((moral_graph(a) ^ moral_graph(_align(b, a))).sum()) // 2
+    ours, theirs = moral_pairs(a) @ (a.n, 1), moral_pairs(_align(b, a)) @ (a.n, 1)
+    return len(np.setxor1d(ours, theirs, assume_unique=True))
 
 
 def induced_smhd(dag: DAG, other: DAG) -> int:
@@ -60,8 +61,11 @@ def induced_smhd(dag: DAG, other: DAG) -> int:
     place = {name: v for v, name in enumerate(dag.names)}
     if unknown := sorted(set(other.names) - set(place)):
         raise StructureError(f"{unknown[0]!r} must be one of the variables {dag.names}")
-    own = [place[name] for name in other.names]
-    return int((moral_graph(dag)[np.ix_(own, own)] ^ moral_graph(other)).sum()) // 2
+    within = np.full(dag.n, -1)
+    within[[place[name] for name in other.names]] = np.arange(other.n)
+    pairs = np.sort(within[moral_pairs(dag)], axis=1)
+    ours, theirs = pairs[pairs[:, 0] >= 0] @ (other.n, 1), moral_pairs(other) @ (other.n, 1)
+    return len(np.setxor1d(ours, theirs, assume_unique=True))
 
 
 def mean_smhd(
@@ -97,9 +101,9 @@ def shd(a: DAG, b: DAG) -> int:
     >>> shd(DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["cb", "ba"]))
     0
     """
-    ours, theirs = dag_to_cpdag(a).adjacency, dag_to_cpdag(_align(b, a)).adjacency
-    different = ours ^ theirs
-    return int(np.triu(different | different.T).sum())
+    ours, theirs = (dag_to_cpdag(dag).arcs @ (a.n, 1) for dag in (a, _align(b, a)))
+    one, other = np.divmod(np.setxor1d(ours, theirs, assume_unique=True), a.n)
+    return len(np.unique(np.minimum(one, other) * a.n + np.maximum(one, other)))
 
 
 def precision_recall_f1(dag: DAG, truth: DAG) -> EdgeAccuracy:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Ints32
 from fedbn.graphs.dag import DAG
 
 
@@ -20,6 +21,14 @@ def moral_graph(dag: DAG) -> NDArray[np.bool_]:
     3
     """
     return moralise(dag.adjacency)
+
+
+def moral_pairs(dag: DAG) -> Ints32:
+    """The same as pairs of indices a < b, int32 [m, 2], ascending."""
+    from fedbn._core.graphs import moral_pairs as pairs_of
+
+    pairs: Ints32 = pairs_of(dag.arcs, dag.n)
+    return pairs
 
 
 def ancestral_set(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:

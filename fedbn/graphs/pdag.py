@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.errors import StructureError
-from fedbn.graphs.bits import pack, unpack
-from fedbn.graphs.dag import DAG, adjacency_of_edges, checked_graph, positions
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.graph import Graph, arcs_of_edges
 
 
-@dataclass(frozen=True, eq=False)
-class PDAG:
-    """A graph with directed and undirected edges.
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class PDAG(Graph):
+    """A graph with directed and undirected edges; an undirected one is an arc in both directions.
 
     Parameters
     ----------
@@ -33,14 +33,6 @@ class PDAG:
     StructureError : names repeat or shapes differ.
     """
 
-    names: tuple[str, ...]
-    adjacency: NDArray[np.bool_]
-
-    def __post_init__(self) -> None:
-        names, adjacency = checked_graph(self.names, self.adjacency)
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "adjacency", adjacency)
-
     @classmethod
     def from_edges(
         cls,
@@ -50,43 +42,30 @@ class PDAG:
     ) -> PDAG:
         """A PDAG from (parent, child) pairs and unordered pairs."""
         both = [pair for a, b in undirected for pair in ((a, b), (b, a))]
-        return cls(tuple(names), adjacency_of_edges(names, [*directed, *both]))
-
-    @property
-    def n(self) -> int:
-        """Number of variables."""
-        return len(self.names)
+        return cls.from_arcs(names, arcs_of_edges(names, [*directed, *both]))
 
     @property
     def n_edges(self) -> int:
         """Number of edges, an undirected one counted once."""
-        return int(np.triu(self.adjacency | self.adjacency.T).sum())
+        return len(self.arcs) - int(self._is_undirected.sum()) // 2
 
     @cached_property
     def directed_edges(self) -> tuple[tuple[str, str], ...]:
         """(parent, child) names, sorted as text."""
-        pairs = np.argwhere(self.adjacency & ~self.adjacency.T)
-        return tuple(sorted((self.names[i], self.names[j]) for i, j in pairs))
+        arcs = self.arcs[~self._is_undirected]
+        return tuple(sorted((self.names[i], self.names[j]) for i, j in arcs.tolist()))
 
     @cached_property
     def undirected_edges(self) -> tuple[tuple[str, str], ...]:
         """Pairs of names, each pair and the list sorted as text."""
-        pairs = np.argwhere(np.triu(self.adjacency & self.adjacency.T))
-        both = ((self.names[i], self.names[j]) for i, j in pairs)
+        arcs = self.arcs[self._is_undirected & (self.arcs[:, 0] < self.arcs[:, 1])]
+        both = ((self.names[i], self.names[j]) for i, j in arcs.tolist())
         return tuple(sorted((min(pair), max(pair)) for pair in both))
 
-    def reorder(self, names: Sequence[str]) -> PDAG:
-        """The same graph with its variables listed as `names`, a permutation of them."""
-        position = positions(self.names, names)
-        return PDAG(tuple(names), self.adjacency[np.ix_(position, position)])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PDAG):
-            return NotImplemented
-        return self.names == other.names and bool(np.array_equal(self.adjacency, other.adjacency))
-
-    def __hash__(self) -> int:
-        return hash((self.names, self.adjacency.tobytes()))
+    @property
+    def _is_undirected(self) -> Bools:
+        """bool [m]: of which arcs the one in the other direction is there, too."""
+        return np.isin(self.arcs @ (self.n, 1), self.arcs @ (1, self.n))
 
     def __repr__(self) -> str:
         return (
@@ -108,8 +87,8 @@ def dag_to_cpdag(dag: DAG) -> PDAG:
     """
     from fedbn._core.graphs import cpdag
 
-    _, ch, ne = cpdag(pack(dag.adjacency.T))
-    return PDAG(dag.names, unpack(ch | ne, dag.n))
+    pa, _, ne = cpdag(dag.parent_bits)
+    return PDAG.from_parent_bits(dag.names, pa | ne)
 
 
 def consistent_extension(pdag: PDAG) -> DAG:
@@ -121,14 +100,14 @@ def consistent_extension(pdag: PDAG) -> DAG:
     ------
     StructureError : the PDAG has no consistent extension.
     """
-    from fedbn._core.graphs import extension
+    from fedbn._core.graphs import extension, transposed
 
-    undirected = pdag.adjacency & pdag.adjacency.T
-    directed = pdag.adjacency & ~undirected
-    parents = extension(pack(directed.T), pack(undirected))
+    joined = pdag.parent_bits
+    undirected = joined & transposed(joined)
+    parents = extension(joined & ~undirected, undirected)
     if parents is None:
         raise StructureError(
             f"{pdag!r} must have a consistent extension, but no DAG has its skeleton, "
             "directed edges and v-structures"
         )
-    return DAG(pdag.names, unpack(parents, pdag.n).T)
+    return DAG.from_parent_bits(pdag.names, parents)

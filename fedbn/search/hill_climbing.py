@@ -85,7 +85,7 @@ def _shake(dag: DAG, changes: int, rules: SearchRules) -> DAG:
             shaken = rules.known.with_required(perturb(dag, changes, rng=rules.rng))
         except ConfigError:
             continue
-        if rules.max_parents is None or shaken.adjacency.sum(axis=0).max() <= rules.max_parents:
+        if rules.max_parents is None or shaken.in_degree <= rules.max_parents:
             return shaken
     return dag
 

@@ -19,7 +19,7 @@ from fedbn.consensus.polish import polish
 from fedbn.consensus.pooling import select_among
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import Consensus, select_consensus
-from fedbn.consensus.votes import lower_bound, votes_of
+from fedbn.consensus.votes import divided_pairs, lower_bound, votes_of
 from fedbn.errors import SearchError
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
@@ -29,7 +29,8 @@ from fedbn.graphs.random import perturb, random_dag
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
-from tests.strategies import dags
+from tests import naive
+from tests.strategies import dag_lists, dags
 
 INSURANCE = load_network("insurance")
 NAMES = tuple(sorted(INSURANCE.names))
@@ -50,6 +51,17 @@ def unlike() -> DAG:
 
 def chosen(dags: list[DAG], **settings: object) -> Consensus:
     return select_among(mcbnc_paths(dags), **settings)[1]  # type: ignore[arg-type]
+
+
+@given(dag_lists(), st.data())
+def test_pairs_on_which_a_third_turns_the_majority(given_dags: list[DAG], data: Any) -> None:
+    weights = data.draw(
+        st.lists(st.integers(1, 4), min_size=len(given_dags), max_size=len(given_dags))
+    )
+    joining = sum(w * naive.moral_graph(d) for w, d in zip(weights, given_dags, strict=True))
+    against = sum(weights) - joining
+    divided = (joining > 0) & (3 * abs(joining - against) <= sum(weights))
+    assert divided_pairs(merge_inputs(given_dags, weights)) == np.triu(divided).sum()
 
 
 def test_three_of_ten_that_lead_the_path_away_do_not_move_what_seven_agree_on() -> None:

@@ -438,6 +438,10 @@ enter_all(
     transposed=lambda c: Call(graphs.transposed, {"rows": bits(c.dag())}),
     topological_order=lambda c: Call(graphs.topological_order, {"parents": bits(c.dag())}),
     cpdag=lambda c: Call(graphs.cpdag, {"parents": bits(c.dag(), "dag")}),
+    moral_pairs=lambda c: Call(graphs.moral_pairs, {
+        "arcs": Argument(np.argwhere(c.dag().T).astype(np.int32, order="C"), "nodes", c.n),
+        "n": Argument(c.n, "size", c.n),
+    }),
     extension=lambda c: Call(
         graphs.extension, {"parents": bits(c.dag()), "neighbours": bits(c.none(), "around")}
     ),

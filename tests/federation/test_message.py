@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from fedbn.federation.message import (
     STRUCTURES,
     StructureMessage,
     as_classes,
+    dags_over,
     from_arrays,
     rungs_from_arrays,
     to_arrays,
@@ -65,6 +67,50 @@ def test_what_is_sent_is_what_arrives(dags: list[DAG], status: str) -> None:
     received = from_arrays(STRUCTURES.read(wire.items()), schema)
     assert received == message
     assert {key: npy(array) for key, array in to_arrays(received).items()} == wire
+
+
+@given(dag_lists(), st.booleans(), st.data())
+def test_graphs_kept_as_arcs_travel_as_the_same_bytes(
+    dags: list[DAG], is_class: bool, data: st.DataObject
+) -> None:
+    message, schema = message_of(dags)
+    message = as_classes(message) if is_class else message
+    arrays = to_arrays(message)
+    own = data.draw(st.lists(st.sampled_from(schema.names), min_size=1, unique=True).map(sorted))
+    narrow = outcome_of(lambda: dags_over(from_arrays(arrays, schema), own))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedbn.graphs.graph.WIDE", -1)
+        wide = from_arrays(arrays, schema)
+        again = to_arrays(wide)
+        assert outcome_of(lambda: dags_over(wide, own)) == narrow
+    assert wide == message
+    assert all(np.array_equal(again[key], arrays[key]) for key in arrays)
+
+
+def outcome_of(call: Callable[[], object]) -> object:
+    try:
+        return call()
+    except MessageError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("form", ["dag", "cpdag"])
+def test_a_message_of_many_columns_makes_no_matrix(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_matrix(graph: object) -> None:
+        raise AssertionError("a matrix of all pairs was made")
+
+    names = tuple(f"X{i:05d}" for i in range(5_000))
+    tree = DAG.from_arcs(names, [(i // 2, i) for i in range(1, 4_999)])
+    monkeypatch.setattr("fedbn.graphs.graph.Graph.adjacency", property(no_matrix))
+    monkeypatch.setattr("fedbn.graphs.graph.matrix_of_pairs", no_matrix)
+    message, schema = message_of([tree])
+    message = as_classes(message) if form == "cpdag" else message
+    received = from_arrays(to_arrays(message), schema, limits=Limits(max_bytes=10**6))
+    assert received == message
+    (kept,) = dags_over(received, names[:-1])
+    assert kept.n_edges == 4_998
 
 
 def test_the_wire_format_is_the_documented_one() -> None:

@@ -45,7 +45,7 @@ def test_the_adjacency_is_copied_and_read_only() -> None:
 @given(dags())
 def test_a_dag_kept_as_arcs_is_the_same(dag: DAG) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fedbn.graphs.dag.WIDE", -1)
+        patch.setattr("fedbn.graphs.graph.WIDE", -1)
         wide = DAG.from_edges(dag.names, dag.edges)
         backwards = wide.reorder(dag.names[::-1])
         again = DAG.from_parent_bits(dag.names, dag.parent_bits)

@@ -23,6 +23,22 @@ def test_the_known_numbers_of_classes(n: int, dags_: int, classes: int) -> None:
     assert len({dag_to_cpdag(dag) for dag in every}) == classes
 
 
+@given(dags())
+def test_a_class_kept_as_arcs_is_the_same(dag: DAG) -> None:
+    cpdag = dag_to_cpdag(dag)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedbn.graphs.graph.WIDE", -1)
+        wide = dag_to_cpdag(dag)
+        member = consistent_extension(wide)
+        backwards = wide.reorder(dag.names[::-1])
+    assert wide == cpdag
+    assert wide.n_edges == dag.n_edges
+    assert wide.directed_edges == cpdag.directed_edges
+    assert wide.undirected_edges == cpdag.undirected_edges
+    assert member == consistent_extension(cpdag)
+    assert backwards == cpdag.reorder(dag.names[::-1])
+
+
 @given(dags(max_nodes=5))
 @settings(max_examples=150, deadline=None)
 def test_the_cpdag_is_the_union_of_the_class(dag: DAG) -> None:

@@ -211,7 +211,7 @@ def _canonical(dag: DAG, max_parents: int | None) -> DAG:
     """The canonical member of the DAG's class, unless it has more parents than allowed."""
     chosen = consistent_extension(dag_to_cpdag(dag))
     cap = dag.n if max_parents is None else max_parents
-    return chosen if chosen.adjacency.sum(axis=0).max() <= cap else dag
+    return chosen if chosen.in_degree <= cap else dag
 
 
 def _solve(
