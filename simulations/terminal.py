@@ -169,7 +169,8 @@ def print_written(folder: Path) -> None:
     shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")
                    if path.is_file())  # fmt: skip
-    print(f"Results are in {shown}; open {shown / 'report.html'}. Its files:")
+    first = f"; open {shown / 'report.html'}" if "report.html" in names else ""
+    print(f"Results are in {shown}{first}. Its files:")
     print(fill(", ".join(names), 100, initial_indent="  ", subsequent_indent="  "))
     if "figures/smhd.png" in names and "figures/consensus.png" not in names:
         print(f"Above {LARGE} variables there is no figure of the network: report.html shows it.")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 
+
+@cache
+@cache
 def site_interval(joining: int, sites: int, level: float = 0.95) -> tuple[float, float]:
     """The exact interval of the share of sites that join a pair (Clopper and Pearson 1934).
 

@@ -91,7 +91,7 @@ COLUMNS = {
         "psi": "criticality Ψ of the last deletion before the state, as a fraction",
         "psi_decimal": "Ψ as a decimal",
         "edges": "number of edges",
-        "treewidth": "an upper bound of the treewidth",
+        "treewidth": "an upper bound of the treewidth; empty above 2,000 variables",
         "mean_smhd": "weighted mean structural moral Hamming distance to the sites' structures",
         "smhd_to_gold": "SMHD to the gold network, where it is known",
         "shd_to_gold": "structural Hamming distance of the classes to that of the gold network",
@@ -243,6 +243,8 @@ def folder_readme(headers: Mapping[str, Sequence[str]]) -> str:
     headers : file, relative to the folder -> the columns of a table, nothing for another file.
     """
     first = "Open report.html first."
+    if "report.html" not in headers:
+        first = "consensus.csv is the consensus."
     if "report.html" not in headers and "groups.csv" in headers:
         first = "Every group of sites is a cohort of its own: open cohorts/1/report.html first."
     lines = [f"Results of fedbn. {first}", "", *wrap(ARROWS, 100), ""]

@@ -160,6 +160,11 @@ class Outcome:
         return [dag for client in self.clients for dag in client.dags]
 
     @cached_property
+    def places(self) -> dict[str, int]:
+        """Where the names of the consensus are."""
+        return {name: v for v, name in enumerate(self.consensus.dag.names)}
+
+    @cached_property
     def placed(self) -> tuple[tuple[DAG, ...], ...]:
         """Of each client its DAGs over the names of the consensus; what it lacks is isolated."""
         names = self.consensus.dag.names
@@ -181,7 +186,7 @@ class Outcome:
         """How many clients have both variables."""
         if not self.clients:
             return len(self.cohort)
-        i, j = (self.consensus.dag.names.index(name) for name in (a, b))
+        i, j = self.places[a], self.places[b]
         return int((self.seen[:, i] & self.seen[:, j]).sum())
 
     def mean_over(self, value: Callable[[DAG], int]) -> float | None:
@@ -245,7 +250,7 @@ class Outcome:
         """How many clients have a structure that joins two variables; None under secure sums."""
         if self.votes is not None:
             return None
-        i, j = (self.consensus.dag.names.index(name) for name in (a, b))
+        i, j = self.places[a], self.places[b]
         return sum((i, j) in arcs or (j, i) in arcs for arcs in self.arcs_of)
 
     @cached_property
@@ -260,8 +265,7 @@ class Outcome:
 
     def edge_support(self, edges: Sequence[Edge]) -> dict[Edge, float]:
         """The share of the inputs that join each of `edges`, in either direction."""
-        position = {name: i for i, name in enumerate(self.consensus.dag.names)}
-        return {(p, c): self.support(position[p], position[c]) for p, c in edges}
+        return {(p, c): self.support(self.places[p], self.places[c]) for p, c in edges}
 
 
 def _shares(weights: Sequence[float]) -> tuple[Fraction, ...]:

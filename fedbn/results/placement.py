@@ -25,6 +25,9 @@ LARGE = 150
 """Above so many nodes only one width is tried, as each costs seconds, and no figure is drawn: the
 report, which can be searched and scrolled, is the picture."""
 
+LARGEST = 2_000
+"""Above so many nodes nothing is drawn: a results folder has neither figures nor a report."""
+
 _PAGE = (7.0, 9.0)
 _EM = 7.0 / 72.0
 # dx/dy of an edge where it passes a layer: it stays in its gap between the boxes.

@@ -137,7 +137,7 @@ def complexity_figure(
     if summary.inputs_edges is not None:
         _level(axes[0], summary.inputs_edges, INPUTS_MEAN)
     axes[0].set_ylabel("edges")
-    _steps(axes[1], rows, lambda row: float(row.treewidth))
+    _steps(axes[1], rows, lambda row: float(row.treewidth or 0))
     axes[1].set_ylabel("treewidth (upper bound)")
     if gold is not None:
         _level(axes[0], gold.n_edges, GOLD_NETWORK)

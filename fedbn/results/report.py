@@ -58,6 +58,7 @@ from fedbn.results.groups import write_structures as write_group_structures
 from fedbn.results.outcome import Outcome
 from fedbn.results.page.content import report_content, voted_content
 from fedbn.results.page.files import write_page
+from fedbn.results.placement import LARGEST
 from fedbn.results.record import fractions_told, sendable
 from fedbn.results.rows import (
     ClientRow,
@@ -221,11 +222,11 @@ def write_results(
         told = {"sites": summary.clients, "rows": _all_rows(clients), **record}
         write_run(place / "run.json", told, summary, outcome.refused, outcome.lone_states)
         _write_texts(place, more)
-        if figures:
+        if figures and dag.n <= LARGEST:
             from fedbn.results.plots import write_figures
 
             write_figures(outcome, rows, summary, place / "figures")
-        _write_page(place, lambda: report_content(outcome, record, network, _hashes(place)))
+        _write_page(place, dag, lambda: report_content(outcome, record, network, _hashes(place)))
         write_readme(place)
     return Path(folder).expanduser().resolve()
 
@@ -255,6 +256,7 @@ def write_voted(
         _write_texts(place, more)
         _write_page(
             place,
+            dag,
             lambda: voted_content(
                 dag, record, summary, refused, network, _hashes(place), missing, knowledge
             ),
@@ -306,7 +308,11 @@ def _hashes(place: Path) -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def _write_page(place: Path, content: Callable[[], Mapping[str, Any]]) -> None:
+def _write_page(place: Path, dag: DAG, content: Callable[[], Mapping[str, Any]]) -> None:
+    if dag.n > LARGEST:
+        said = f"above {LARGEST:,} variables results have no report, no figures and no treewidth"
+        warnings.warn(said, FedbnWarning, stacklevel=3)
+        return
     try:
         write_page(content(), place)
     except Exception as error:
@@ -353,12 +359,13 @@ def _write_structures(
     write_table(place / "consensus.csv", ConsensusRow, rows)
     support = {(r.parent, r.child): r.support for r in rows if r.support is not None}
     directed = {(r.parent, r.child): r.directed for r in rows}
+    of_class = class_of(dag, knowledge)
     for suffix in CLASS_SUFFIXES:
         try:
             if suffix != ".csv":
                 file = place / f"consensus{suffix}"
                 write_structure(dag, file, support=support, directed=directed)
-            write_class(class_of(dag, knowledge), place / f"consensus.cpdag{suffix}")
+            write_class(of_class, place / f"consensus.cpdag{suffix}")
         except ResultsError as error:
             warnings.warn(f"consensus{suffix} is left out: {error}", FedbnWarning, stacklevel=3)
     if network is not None:

@@ -12,7 +12,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.distances import induced_smhd, shd, smhd
 from fedbn.graphs.pdag import dag_to_cpdag
-from fedbn.graphs.treewidth import dag_treewidth
+from fedbn.graphs.treewidth import told_treewidth
 from fedbn.results.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class PathRow:
     psi: Fraction | None
     psi_decimal: float | None
     edges: int
-    treewidth: int
+    treewidth: int | None
     mean_smhd: float
     smhd_to_gold: int | None
     shd_to_gold: int | None
@@ -57,7 +57,7 @@ def path_rows(outcome: Outcome) -> tuple[PathRow, ...]:
                 psi=None if state.theta is None else psi.get(state.theta),
                 psi_decimal=None if state.theta is None else _decimal(psi.get(state.theta)),
                 edges=state.n_edges,
-                treewidth=dag_treewidth(state.dag),
+                treewidth=told_treewidth(state.dag),
                 mean_smhd=float(state.mean_smhd),
                 smhd_to_gold=None if gold is None else smhd(state.dag, gold),
                 shd_to_gold=None if gold is None else shd(state.dag, gold),

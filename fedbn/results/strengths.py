@@ -74,7 +74,7 @@ class StrengthRow:
 def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[StrengthRow, ...]:
     """One row per pair that a structure joins, as in edges.csv; no votes instead of structures."""
     learner = settings.get("learner")
-    shares, names = _shares_within(outcome), outcome.consensus.dag.names
+    shares = _shares_within(outcome)
     probable = _probable(outcome) if _is_studied(outcome, settings) else None
     rows = []
     for edge in edge_rows(outcome):
@@ -83,7 +83,7 @@ def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[Streng
             continue
         sites = outcome.seeing(edge.parent, edge.child)
         low, high = site_interval(joining, sites)
-        at = names.index(edge.parent), names.index(edge.child)
+        at = outcome.places[edge.parent], outcome.places[edge.child]
         share = shares[min(at), max(at)]
         rows.append(
             StrengthRow(

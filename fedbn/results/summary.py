@@ -11,7 +11,7 @@ from fedbn.graphs.adjustment import orientations, sid
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.distances import induced_smhd, shd, smhd
-from fedbn.graphs.treewidth import dag_treewidth
+from fedbn.graphs.treewidth import told_treewidth
 from fedbn.results.outcome import Outcome
 from fedbn.results.strengths import vote_above_threshold
 
@@ -45,7 +45,7 @@ class Summary:
     edges_above_it: int
     edges: int
     open_directions: int
-    treewidth: int
+    treewidth: int | None
     mean_smhd: Fraction
     lower_bound: Fraction
     gap: Fraction
@@ -99,7 +99,7 @@ def summarise(outcome: Outcome) -> Summary:
         edges_above_it=above.n_edges,
         edges=consensus.dag.n_edges,
         open_directions=_open_directions(outcome),
-        treewidth=dag_treewidth(consensus.dag),
+        treewidth=told_treewidth(consensus.dag),
         mean_smhd=consensus.mean_smhd,
         lower_bound=consensus.lower_bound,
         gap=consensus.mean_smhd - consensus.lower_bound,

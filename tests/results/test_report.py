@@ -178,6 +178,21 @@ def test_the_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
     assert run["summary"]["gap"] == "0"
 
 
+def test_a_wide_result_has_tables_and_structures_alone(
+    outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = write_results(outcome, tmp_path / "whole", run=RUN)
+    monkeypatch.setattr("fedbn.results.report.LARGEST", 2)
+    monkeypatch.setattr("fedbn.graphs.treewidth.MEASURED", 2)
+    with pytest.warns(FedbnWarning, match="no report, no figures and no treewidth"):
+        out = write_results(outcome, tmp_path / "wide", run=RUN)
+    drawn = {path.name for path in whole.iterdir()} - {path.name for path in out.iterdir()}
+    assert drawn == {"figures", "report.html", "report.json"}
+    with (out / "path.csv").open(newline="") as file:
+        assert {row["treewidth"] for row in csv.DictReader(file)} == {""}
+    assert "report.html" not in (out / "README.txt").read_text()
+
+
 def test_without_truth_its_columns_are_empty(outcome: Outcome, tmp_path: Path) -> None:
     out = write_results(replace(outcome, gold=None), tmp_path / "r", run=RUN, figures=False)
     with (out / "path.csv").open(newline="") as file:
