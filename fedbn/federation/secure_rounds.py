@@ -41,6 +41,8 @@ _QUORUM = (
     "open run."
 )
 
+_SPREAD = "which say something of how these are spread over the sites"
+
 _NOT_CLAIMED = (
     "The result is not hidden. A site that lies is noticed only if no honest sites could have the "
     "sum. Differential privacy is not claimed."
@@ -355,7 +357,11 @@ def _words_on_columns(result: SecureResult) -> str:
 
 
 def _words_on_counts(result: SecureResult) -> str:
-    own = "" if result.choice is None else ", and the sums of the sites' own scores of them"
+    own = (
+        ""
+        if result.choice is None
+        else f", and the sums of the sites' own scores of them, {_SPREAD}"
+    )
     return (
         f"Of the tables it learned the counts of {count_of(result.families, 'family')} in the "
         f"rows of all "
@@ -376,6 +382,6 @@ def _words_on_sums(result: SecureResult) -> str:
     if result.families:
         learned.append(
             "the sums of the sites' own scores of "
-            f"{count_of(result.families, 'family')}, or that some site has none"
+            f"{count_of(result.families, 'family')}, {_SPREAD}, or that some site has none"
         )
     return "Of the tables it learned " + "; ".join(learned) + "."

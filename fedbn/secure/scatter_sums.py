@@ -10,8 +10,10 @@ the levels k and l travels as the nearest whole number of
 
     unit = 2^(2 (k - 128) + 2 (l - 128) - b)
 
-By Cauchy and Schwarz no site's whole number is beyond 2^b, so no sum is beyond 2^61; a site refuses
-before it answers what does not fit. The sum over the sites, as a float, is less than
+By Cauchy and Schwarz no site's whole number is beyond 2^b, so no sum is beyond 2^61. A site whose
+sum of squares is above the level that it is told answers with noise: no honest server asks so, and
+a refusal would say how large the sum of this one site is (`LevelError`). The sum over the sites, as
+a float, is less than
 
     S / 2 units + 2^-53 of itself
 
@@ -50,6 +52,15 @@ LEVELS = 256
 
 _LOWEST = LEVELS // 2
 """16 to the level less so much is the largest sum of squares of a level."""
+
+
+class LevelError(MessageError):
+    """A column's sum of squares is above its level; `length` is that of the answer there is not."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__("server: a column's sum of squares is above its level")
+        self.length = length
+
 
 OWN_POINT = 1 << 26
 """A site's own score travels as the nearest whole number of 2^-26 nats."""
@@ -135,7 +146,8 @@ def fixed_scatter(scatter: Scatter, levels: Sequence[int], sites: int) -> Ints:
 
     Raises
     ------
-    MessageError : there is not one level for every column, or a sum of squares is above its level.
+    MessageError : there is not one level for every column.
+    LevelError : a sum of squares is above its level.
     """
     own = np.diag(scatter.products)
     if len(levels) != len(own) or max(levels, default=0) > LEVELS:
@@ -144,9 +156,9 @@ def fixed_scatter(scatter: Scatter, levels: Sequence[int], sites: int) -> Ints:
             f"up to {max(levels, default=0)}"
         )
     most = np.array([_largest_of(level) if level else 0.0 for level in levels])
-    if (own > most).any():
-        raise MessageError("server: a column's sum of squares is above its level")
     products = scatter.products[np.triu_indices(len(own))]
+    if (own > most).any():
+        raise LevelError(1 + len(products))
     whole = np.rint(np.ldexp(products, _shifts(levels, sites))).astype(np.int64)
     return np.concatenate([[scatter.rows], whole])
 

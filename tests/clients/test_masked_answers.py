@@ -140,6 +140,20 @@ def test_a_repeated_question_has_no_other_answer(
     assert server.ask(asked[-1], again=True).tolist() == told[-1].tolist()
 
 
+@pytest.mark.parametrize("level", [0, 100, 131])
+def test_no_refusal_tells_how_large_a_site_s_sums_are(tmp_path: Path, level: int) -> None:
+    """The sum of squares is between 16^3 and 16^4. Under a lower level the answer is noise, the
+    same noise again, and there is no second try."""
+    server = HostileServer(tmp_path, MIXED, ages())
+    server.ask(SizeRequest())
+    told = server.ask(ScatterRequest((level, 134)))
+    assert not isinstance(told, str)
+    assert told.size == 4
+    assert not 0 <= told[0] < 2**40
+    assert server.ask(ScatterRequest((level, 134)), again=True).tolist() == told.tolist()
+    assert server.ask(ScatterRequest((132, 134))) == "query"
+
+
 def test_own_scores_of_a_run_are_of_one_equivalent_sample_size(tmp_path: Path) -> None:
     server = HostileServer(tmp_path, CATEGORIES, states(20))
     assert not isinstance(server.ask(COUNTS[0]), str)
