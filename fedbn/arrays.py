@@ -16,4 +16,5 @@ Floats = NDArray[np.float64]  # costs, scores, weights, duals, measured values
 Indices = NDArray[np.intp]  # positions in another array: rows, nodes, columns
 Ints = NDArray[np.int64]  # counts, node numbers, positions inside kernels
 Ints32 = NDArray[np.int32]  # the same where many are kept
+Structure = Ints32 | Bits  # the arcs of a graph, or the parents of every node
 Masked = NDArray[np.unsignedinteger]  # integers modulo 2**16, 2**32 or 2**64, under masks

@@ -1,5 +1,6 @@
 // fedbn._core.consensus: what Python calls.
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 
 #include <memory>
 
@@ -57,8 +58,15 @@ VotesOnPairs votes_on(const Pairs& pairs, const Matrix& votes, std::size_t kinds
     return {int(n), {pairs.data(), pairs.size()}, {votes.data(), votes.size()}, total, {seen->data(), seen->size()}};
 }
 
-/// A DAG over n nodes from its arcs (parent, child).
-Dag dag_of_arcs(const Pairs& arcs, std::int64_t n) {
+using State = std::variant<Pairs, Bits>;
+
+/// A DAG over n nodes from its arcs (parent, child), or from its parents as bits.
+Dag dag_of_state(const State& state, std::int64_t n) {
+    if (const auto* bits = std::get_if<Bits>(&state)) {
+        require(std::int64_t(bits->shape(0)) == n, "a state is over ", n, " nodes");
+        return dag_of(*bits);
+    }
+    const Pairs& arcs = std::get<Pairs>(state);
     require_arcs(arcs, n);
     NodeSets parents{static_cast<int>(n), static_cast<int>(n)};
     for (std::size_t k = 0; k < arcs.shape(0); ++k) parents[arcs(k, 1)].insert(arcs(k, 0));
@@ -69,11 +77,17 @@ void require_nodes(std::initializer_list<std::int64_t> nodes, std::int64_t n) {
     for (auto v : nodes) require(0 <= v && v < n, "nodes are numbers below ", n);
 }
 
-std::vector<nb::ndarray<nb::numpy, std::int32_t>> states_to_numpy(std::vector<std::vector<std::int32_t>> states) {
-    std::vector<nb::ndarray<nb::numpy, std::int32_t>> arrays;
-    for (auto& arcs : states) {
-        const std::size_t m = arcs.size() / 2;
-        arrays.push_back(to_numpy(std::move(arcs), {m, std::size_t{2}}));
+/// Arcs int32 [m, 2], or the parents of every node as bits [n, W].
+nb::list states_to_numpy(std::vector<SmallDag> states) {
+    nb::list arrays;
+    for (auto& state : states) {
+        if (auto* arcs = std::get_if<std::vector<std::int32_t>>(&state)) {
+            const std::size_t m = arcs->size() / 2;
+            arrays.append(to_numpy(std::move(*arcs), {m, std::size_t{2}}));
+        } else {
+            arrays.append(to_numpy(std::get<NodeSets>(state)));
+        }
+        state = {};
     }
     return arrays;
 }
@@ -153,7 +167,7 @@ void bind_deletions(nb::module_& m) {
                 for (const Step& step : d.steps()) given.push_back(step.s);
                 return given;
             },
-            "The members of S of every deletion.")
+            "The members of S of every deletion; none where every input observes every node.")
         .def(
             "lost_arcs",
             [](const Deletions& d) {
@@ -162,6 +176,7 @@ void bind_deletions(nb::module_& m) {
                 return to_numpy(std::move(rows), {d.lost_arcs().size(), std::size_t{4}});
             },
             "int32 [m, 4]: (step, input, a, b), a -> b removed in that step.")
+        .def_prop_ro("entries", &Deletions::entries, "Entries of the queue of edges and of the lists of edges at nodes, for tests.")
         .def(
             "known",
             [](const Deletions& d) {
@@ -247,26 +262,26 @@ void bind_votes(nb::module_& m) {
         "Pairs a < b [m, 2], and the votes on each: moral; a -> b, b -> a, a - b in CPDAGs; arcs a -> b, b -> a.");
     m.def(
         "smhd_sums",
-        [](const std::vector<Pairs>& states, std::int64_t n, const Pairs& pairs, const Matrix& votes, std::int64_t total,
+        [](const std::vector<State>& states, std::int64_t n, const Pairs& pairs, const Matrix& votes, std::int64_t total,
            const std::optional<Matrix>& seen) {
             const auto on = votes_on(pairs, votes, 1, total, seen, n);
             std::vector<std::int64_t> sums;
-            for (const auto& arcs : states) sums.push_back(smhd_sum(dag_of_arcs(arcs, n), on));
+            for (const auto& state : states) sums.push_back(smhd_sum(dag_of_state(state, n), on));
             return to_numpy(std::move(sums));
         },
         "states"_a.noconvert(), "n"_a, "pairs"_a.noconvert(), "votes"_a.noconvert(), "total"_a,
-        "seen"_a.noconvert() = nb::none(), "states: the arcs [m, 2] of each. votes [1, m]: moral.");
+        "seen"_a.noconvert() = nb::none(), "states: the arcs [m, 2] of each, or its parents as bits. votes [1, m]: moral.");
     m.def(
         "shd_sums",
-        [](const std::vector<Pairs>& states, std::int64_t n, const Pairs& pairs, const Matrix& votes, std::int64_t total,
+        [](const std::vector<State>& states, std::int64_t n, const Pairs& pairs, const Matrix& votes, std::int64_t total,
            const std::optional<Matrix>& seen) {
             const auto on = votes_on(pairs, votes, 3, total, seen, n);
             std::vector<std::int64_t> sums;
-            for (const auto& arcs : states) sums.push_back(shd_sum(dag_of_arcs(arcs, n), on));
+            for (const auto& state : states) sums.push_back(shd_sum(dag_of_state(state, n), on));
             return to_numpy(std::move(sums));
         },
         "states"_a.noconvert(), "n"_a, "pairs"_a.noconvert(), "votes"_a.noconvert(), "total"_a,
-        "seen"_a.noconvert() = nb::none(), "states: the arcs [m, 2] of each. votes [3, m]: a -> b, b -> a, a - b in CPDAGs.");
+        "seen"_a.noconvert() = nb::none(), "states: the arcs [m, 2] of each, or its parents as bits. votes [3, m]: a -> b, b -> a, a - b in CPDAGs.");
 }
 
 }  // namespace

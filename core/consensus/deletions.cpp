@@ -12,6 +12,7 @@ Ratio with_slack(Ratio bound) { return {bound.sum + bound.weight / 128, bound.we
 
 constexpr Ratio kEveryCut{1, 0};  // no bound is above it
 constexpr int kSplitAtOnce = 2;  // families of so few undecided elements are split without computing their cuts
+constexpr std::size_t kStale = 64;  // entries that may be stale whatever the number of edges
 constexpr std::size_t kGuides = 160;  // about so many inputs say on which element a family is split
 
 }  // namespace
@@ -51,14 +52,39 @@ void Deletions::make_edge(int x, int y) {
     edge_of_[pair(x, y)] = number;
     edges_.push_back({x, y, pattern_.na(y, x), pattern_.pdag().pa[y] - x, {}, false, {}});
     looked_at_.push_back(-1);
-    edges_at_[x].push_back(number), edges_at_[y].push_back(number);
-    note_nodes(number, edges_.back().na | edges_.back().other_parents);
+    needed_ += count(nodes_of(edges_.back()));
+    note_nodes(number, nodes_of(edges_.back()));
     make_root(number);
 }
 
 /// Let lost arcs that touch one of these nodes find the edge.
 void Deletions::note_nodes(int edge, const NodeSet& nodes) {
     for (int v : members(nodes)) edges_at_[v].push_back(edge);
+    noted_ += count(nodes);
+}
+
+/// The ends of an edge and what its sets are made of.
+NodeSet Deletions::nodes_of(const Edge& edge) const {
+    NodeSet nodes = edge.na | edge.other_parents;
+    nodes.insert(edge.x), nodes.insert(edge.y);
+    return nodes;
+}
+
+/// Where most entries are of edges that have left, or of what edges were before, keep the others alone.
+void Deletions::forget_stale_entries() {
+    if (noted_ > 2 * needed_ + kStale) {
+        for (auto& at : edges_at_) at.clear();
+        noted_ = 0;
+        for (std::size_t number = 0; number < edges_.size(); ++number)
+            if (!edges_[number].slots.empty()) note_nodes(int(number), nodes_of(edges_[number]));
+    }
+    if (waiting_.size() > 2 * (n_edges_ - steps_.size()) + kStale) {
+        std::vector<Waiting> entries;
+        for (std::size_t number = 0; number < edges_.size(); ++number)
+            if (const Edge& edge = edges_[number]; edge.is_waiting)
+                entries.push_back({edge.bound, edge.x, edge.y, int(number)});
+        waiting_ = decltype(waiting_)(std::greater<Waiting>(), std::move(entries));
+    }
 }
 
 /// Put an edge into its queue again, with the bound that it has now.
@@ -234,12 +260,15 @@ bool Deletions::apply(int number) {
     auto look = pattern_.remove(x, y, slot.h);
     if (!look) return false;
     free_slots(edges_[edge]);
+    needed_ -= count(nodes_of(edges_[edge]));
     edges_[edge].is_waiting = false;
     edge_of_.erase(pair(x, y));
     *look |= pattern_.pdag().adjacent(x) | pattern_.pdag().adjacent(y);
     for (int v : members(*look)) refresh_edges_into(v, x, y);
     steps_.push_back({x, y, slot.bound, {}, {}});
-    list(slot.h, steps_.back().h), list(slot.f, steps_.back().s);
+    list(slot.h, steps_.back().h);
+    if (!is_whole_) list(slot.f, steps_.back().s);
+    forget_stale_entries();
     return true;
 }
 
@@ -262,9 +291,12 @@ void Deletions::refresh(int a, int b, int x, int y) {
     const auto na = pattern_.na(b, a);
     const auto other_parents = pattern_.pdag().pa[b] - a;
     if (edge.x != a || !equal(na, edge.na) || !equal(other_parents, edge.other_parents)) {
-        note_nodes(number, (na | other_parents) - (edge.na | edge.other_parents));
+        const NodeSet before = nodes_of(edge);
         edge.x = a, edge.y = b;
         edge.na = na, edge.other_parents = other_parents;
+        const NodeSet now = nodes_of(edge);
+        note_nodes(number, now - before);
+        needed_ += count(now) - count(before);
         make_root(number);
     } else if (edge.na.has(x) && edge.na.has(y)) {
         for (int slot : edge.slots)

@@ -58,7 +58,7 @@ enum class Pooling { mean, clip, median };
 struct Step {
     int x, y;
     Ratio psi;  // over the weight of the judges
-    std::vector<int> h, s;
+    std::vector<int> h, s;  // S where inputs observe different nodes, who judged it
 };
 struct LostArc {
     std::int32_t step, input, tail, head;
@@ -100,6 +100,9 @@ public:
         std::vector<std::int16_t> cuts;  // v >= 0 exact; -1 - b: at least b
     };
     std::vector<Known> known() const;
+
+    /// For tests: entries of the queue of edges, and of the lists of edges at the nodes.
+    std::pair<std::size_t, std::size_t> entries() const { return {waiting_.size(), noted_}; }
 
     ~Deletions();
     Deletions(const Deletions&) = delete;
@@ -175,6 +178,8 @@ private:
     class Queue;
     void make_edge(int x, int y);
     void note_nodes(int edge, const NodeSet& nodes);
+    NodeSet nodes_of(const Edge& edge) const;
+    void forget_stale_entries();
     void wait(int edge);
     const Waiting* next_edge();
     bool is_exact(const Slot& slot) const;
@@ -212,6 +217,7 @@ private:
     std::vector<Edge> edges_;
     std::unordered_map<std::int64_t, int> edge_of_;  // the edge of P that joins a pair
     std::vector<std::vector<int>> edges_at_;         // of a node: all edges of which it is an end, or in a set
+    std::size_t noted_ = 0, needed_ = 0;             // entries of these lists; those that are not stale
     std::vector<int> looked_at_;                     // of an edge: the step whose lost arcs it was last looked at for
     std::priority_queue<Waiting, std::vector<Waiting>, std::greater<Waiting>> waiting_;
     std::vector<int> brought_;                       // edges whose slots this step has looked at

@@ -21,10 +21,11 @@ void Deletions::free_slots(Edge& edge) {
     edge.slots.clear();
 }
 
-/// Twice the slots; false where that would exceed the memory.
+/// Twice the slots; false where these and the lists of edges would exceed the memory.
 bool Deletions::make_room() {
     const std::size_t bytes_of_a_slot = 2 * inputs_.size() + 4 * judges_.size() + 24 * words_for(n_) + 48;
-    if (2 * capacity_ * bytes_of_a_slot > memory_) return false;
+    const std::size_t bytes_of_entries = waiting_.size() * sizeof(Waiting) + noted_ * sizeof(int);
+    if (2 * capacity_ * bytes_of_a_slot + bytes_of_entries > memory_) return false;
     for (std::size_t slot = 2 * capacity_; slot-- > capacity_;) free_.push_back(static_cast<int>(slot));
     capacity_ *= 2;
     slots_.resize(capacity_);

@@ -96,20 +96,24 @@ std::int64_t shd_sum(const Dag& dag, const VotesOnPairs& votes) {
     return sum;
 }
 
-std::vector<std::int32_t> arcs_of(const NodeSets& parents) {
+SmallDag small(NodeSets parents) {
+    std::size_t m = 0;
+    for (int y = 0; y < parents.size(); ++y) m += count(parents[y]);
+    if (2 * m * sizeof(std::int32_t) >= parents.bits().size_bytes()) return parents;
     std::vector<std::vector<std::int32_t>> children(parents.size());
     for (int y = 0; y < parents.size(); ++y)
         for (int x : members(parents[y])) children[x].push_back(y);
     std::vector<std::int32_t> arcs;
+    arcs.reserve(2 * m);
     for (int x = 0; x < parents.size(); ++x)
         for (auto y : children[x]) arcs.insert(arcs.end(), {x, y});
     return arcs;
 }
 
-std::vector<std::vector<std::int32_t>> search_states(Dag fusion, std::span<const Step> steps,
-                                                     std::span<const std::int64_t> cuts, const Knowledge& known) {
+std::vector<SmallDag> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts,
+                                    const Knowledge& known) {
     Pattern pattern(std::move(fusion));
-    std::vector<std::vector<std::int32_t>> states;
+    std::vector<SmallDag> states;
     NodeSet left_out(pattern.n());
     std::int64_t done = 0;
     for (auto cut : cuts) {
@@ -122,9 +126,9 @@ std::vector<std::vector<std::int32_t>> search_states(Dag fusion, std::span<const
             require((p.pa[x].has(y) || p.ch[x].has(y) || p.ne[x].has(y)) && pattern.remove(x, y, left_out).has_value(),
                     "every deletion must be valid after those before it");
         }
-        const auto dag = constrained_extension(pattern.pdag(), known);
+        auto dag = constrained_extension(pattern.pdag(), known);
         require(dag.has_value(), "every deletion must keep the knowledge");
-        states.push_back(arcs_of(dag->pa));
+        states.push_back(small(std::move(dag->pa)));
     }
     return states;
 }
@@ -187,13 +191,12 @@ std::vector<std::int64_t> sums_of(const Classes& classes, std::span<const std::i
 }  // namespace
 
 // Inputs that have become equal are fused as one.
-std::vector<std::vector<std::int32_t>> refusion_states(std::vector<Dag> dags, std::span<const std::int64_t> weights,
-                                                       const NodeSets& observed, std::span<const LostArc> arcs,
-                                                       std::span<const std::int64_t> cuts,
-                                                       std::span<const std::int64_t> members, std::int64_t quorum,
-                                                       const Precedence& start) {
+std::vector<SmallDag> refusion_states(std::vector<Dag> dags, std::span<const std::int64_t> weights,
+                                      const NodeSets& observed, std::span<const LostArc> arcs,
+                                      std::span<const std::int64_t> cuts, std::span<const std::int64_t> members,
+                                      std::int64_t quorum, const Precedence& start) {
     const int n = dags[0].n();
-    std::vector<std::vector<std::int32_t>> states;
+    std::vector<SmallDag> states;
     bool is_whole = true;
     for (int i = 0; i < observed.size(); ++i) is_whole = is_whole && equal(observed[i], AllBelow{n});
     std::vector<Pruned> inputs;
@@ -219,7 +222,7 @@ std::vector<std::vector<std::int32_t>> refusion_states(std::vector<Dag> dags, st
             for (auto i : classes.first) maps.push_back(&inputs[i].imap->under(*inputs[i].dag, heuristic.order()));
             fused = arcs_of_quorum(maps, counts, quorum, is_whole ? nullptr : &observed_by);
         } while (precedence.settle(fused));
-        states.push_back(arcs_of(precedence.kept(fused)));
+        states.push_back(small(precedence.kept(fused)));
     }
     return states;
 }

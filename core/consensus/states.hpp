@@ -1,6 +1,8 @@
 // What a path means: the DAGs of its states in two readings, and their distances to the inputs.
 #pragma once
 
+#include <variant>
+
 #include "consensus/deletions.hpp"
 #include "fusion/precedence.hpp"
 
@@ -47,22 +49,21 @@ std::int64_t smhd_sum(const Dag& dag, const VotesOnPairs& votes);
 /// weight of the inputs that do not join it in the same way. votes: a -> b, b -> a, a - b.
 std::int64_t shd_sum(const Dag& dag, const VotesOnPairs& votes);
 
-/// The arcs (parent, child) of a DAG, ascending.
-std::vector<std::int32_t> arcs_of(const NodeSets& parents);
+/// A DAG in the fewest bytes: its arcs (parent, child), ascending, or the parents of every node.
+using SmallDag = std::variant<std::vector<std::int32_t>, NodeSets>;
+SmallDag small(NodeSets parents);
 
-/// Reading "search": the arcs of an extension of P that keeps the knowledge, after so many deletions,
-/// ascending, for each of them.
-std::vector<std::vector<std::int32_t>> search_states(Dag fusion, std::span<const Step> steps,
-                                                     std::span<const std::int64_t> cuts, const Knowledge& known);
+/// Reading "search": an extension of P that keeps the knowledge, after so many deletions, for each of them.
+std::vector<SmallDag> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts,
+                                    const Knowledge& known);
 
-/// Reading "refusion": the arcs of the fusion of the inputs as pruned by so many deletions. observed: the nodes that
+/// Reading "refusion": the fusion of the inputs as pruned by so many deletions. observed: the nodes that
 /// each input is about. members: how many of the given DAGs each input is; quorum: how many of them must
 /// have an arc in their I-map. Every fusion is bound by what the knowledge puts in order, `start`.
-std::vector<std::vector<std::int32_t>> refusion_states(std::vector<Dag> inputs, std::span<const std::int64_t> weights,
-                                                       const NodeSets& observed, std::span<const LostArc> arcs,
-                                                       std::span<const std::int64_t> cuts,
-                                                       std::span<const std::int64_t> members, std::int64_t quorum,
-                                                       const Precedence& start);
+std::vector<SmallDag> refusion_states(std::vector<Dag> inputs, std::span<const std::int64_t> weights,
+                                      const NodeSets& observed, std::span<const LostArc> arcs,
+                                      std::span<const std::int64_t> cuts, std::span<const std::int64_t> members,
+                                      std::int64_t quorum, const Precedence& start);
 
 /// Reverse covered edges x -> y of negative margin until there is none: the most negative one first,
 /// then the first (x, y). margins: of pairs a < b the weight of a -> b less that of b -> a.

@@ -39,11 +39,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 
-from fedbn.arrays import Bits, Ints32
+from fedbn.arrays import Bits, Ints32, Structure
 from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling, as_threshold
 from fedbn.consensus.votes import (
@@ -82,8 +82,8 @@ class PathState:
         far.
     pooling : of its path.
     deletions : how many deletions that is.
-    names, arcs : the structure, as names and (parent, child) indices, int32 [m, 2], ascending;
-        `dag` is the graph.
+    names, structure : its names, and whichever takes fewer bytes, its arcs (parent, child) as
+        indices, int32 [m, 2], or the parents of every node as bits; `dag` is the graph.
     n_edges : its number of edges.
     mean_smhd : its weighted mean SMHD to the original inputs, exact.
     mean_shd : the weighted mean SHD of its CPDAG to those of the inputs, exact.
@@ -94,7 +94,7 @@ class PathState:
     pooling: Pooling
     deletions: int
     names: tuple[str, ...]
-    arcs: Ints32
+    structure: Structure
     n_edges: int
     mean_smhd: Fraction
     mean_shd: Fraction
@@ -102,7 +102,9 @@ class PathState:
     @cached_property
     def dag(self) -> DAG:
         """The structure."""
-        return DAG.from_arcs(self.names, self.arcs)
+        if _is_bits(self.structure):
+            return DAG.from_parent_bits(self.names, self.structure)
+        return DAG.from_arcs(self.names, self.structure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,12 +315,12 @@ def path_states(
 
 
 def states_of(
-    path: DeletionPath, reading: Reading, fused: Sequence[Ints32] | None, votes: Votes
+    path: DeletionPath, reading: Reading, fused: Sequence[Structure] | None, votes: Votes
 ) -> tuple[PathState, ...]:
     """`path_states` from the votes of the inputs and the fusions of the pruned ones.
 
-    fused : arcs [m, 2], one fusion per entry of `path.state_ends`; None where only "search" is
-        read.
+    fused : structures as `PathState` has them, one fusion per entry of `path.state_ends`; None
+        where only "search" is read.
     """
     from fedbn._core.consensus import search_states
 
@@ -349,18 +351,18 @@ def _state_of(path: DeletionPath, reading: StateReading, dag: DAG, votes: Votes)
 
 
 def _measure(
-    path: DeletionPath, reading: StateReading, states: Sequence[Ints32], votes: Votes
+    path: DeletionPath, reading: StateReading, structures: Sequence[Structure], votes: Votes
 ) -> list[PathState]:
-    """States with their distances; states: arcs [m, 2] of each, at the first B thresholds."""
+    """States with their distances; structures: of each, at the first B thresholds."""
     from fedbn._core.consensus import shd_sums
 
-    total, structures = votes.total, list(states)
+    total = votes.total
     smhd = smhd_sums_of(structures, votes)
     given = len(votes.names), votes.pairs, votes.classes, total, votes.seen
-    shd = shd_sums(structures, *given)
+    shd = shd_sums(list(structures), *given)
     thetas = (None, *path.thetas)
-    for arcs in structures:
-        arcs.flags.writeable = False
+    for structure in structures:
+        structure.flags.writeable = False
     return [
         PathState(
             theta=thetas[b],
@@ -368,13 +370,22 @@ def _measure(
             pooling=path.pooling,
             deletions=path.state_ends[b],
             names=path.names,
-            arcs=arcs,
-            n_edges=len(arcs),
+            structure=structure,
+            n_edges=_size(structure),
             mean_smhd=Fraction(int(smhd[b]), total),
             mean_shd=Fraction(int(shd[b]), total),
         )
-        for b, arcs in enumerate(structures)
+        for b, structure in enumerate(structures)
     ]
+
+
+def _size(structure: Structure) -> int:
+    """Its number of edges."""
+    return int(np.bitwise_count(structure).sum()) if _is_bits(structure) else len(structure)
+
+
+def _is_bits(structure: Structure) -> TypeGuard[Bits]:
+    return structure.dtype == np.uint64
 
 
 def _as_bits(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedbn.arrays import Bits, Ints, Ints32
+from fedbn.arrays import Bits, Ints, Ints32, Structure
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.averaging import ArcVotes
 from fedbn.graphs.dag import DAG
@@ -110,12 +110,13 @@ def mean_smhd_by_votes(dag: DAG, votes: Votes) -> Fraction:
     return Fraction(int(distance), votes.total)
 
 
-def smhd_sums_of(states: list[Ints32], votes: Votes) -> Ints:
-    """int64 [B]: the weighted sum of the SMHD to the inputs of DAGs, each given as its arcs."""
+def smhd_sums_of(states: Sequence[Structure], votes: Votes) -> Ints:
+    """int64 [B]: the weighted sum of the SMHD to the inputs of DAGs, each given as its arcs, or as
+    the parents of every node in bits."""
     from fedbn._core.consensus import smhd_sums
 
     given = len(votes.names), votes.pairs, votes.moral[None], votes.total, votes.seen
-    return np.asarray(smhd_sums(states, *given))
+    return np.asarray(smhd_sums(list(states), *given))
 
 
 def missing_pairs(dag: DAG, votes: Votes) -> tuple[tuple[str, str], ...]:

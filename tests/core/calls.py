@@ -868,7 +868,7 @@ def _advance(c: Case) -> Call:
 
 
 call("consensus.Deletions.advance", 0, 65)(_advance)
-for _name in ("n_edges", "done"):
+for _name in ("n_edges", "done", "entries"):
     call(f"consensus.Deletions.{_name}")(lambda c, name=_name: read(c.deletions(), name))
 for _name in ("steps", "given", "lost_arcs", "known"):
     call(f"consensus.Deletions.{_name}")(lambda c, name=_name: Call(getattr(c.deletions(), name)))

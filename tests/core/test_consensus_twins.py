@@ -12,12 +12,18 @@ from hypothesis import strategies as st
 from fedbn._core import consensus, fusion, secure
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.graph import matrix_of_pairs
 from tests import naive_consensus, naive_states
 from tests.strategies import dag_lists, dags
 
 
 def parents_of(inputs: list[np.ndarray]) -> np.ndarray:
     return np.stack([pack(np.ascontiguousarray(dag.T)) for dag in inputs])
+
+
+def matrix_of(state: np.ndarray, n: int) -> np.ndarray:
+    """The adjacency of a state, which is given as its arcs, or as the parents of every node."""
+    return unpack(state, n).T if state.dtype == np.uint64 else matrix_of_pairs(state, n)
 
 
 def arcs_of(states: np.ndarray, n: int) -> list[np.ndarray]:
@@ -61,7 +67,59 @@ def test_states_of_the_search_are_those_of_the_deletions(dags_: list[DAG]) -> No
     expected += [state.cpdag for state in path.twin]
     assert len(states) == len(expected)
     for found, pattern in zip(states, expected, strict=True):
-        assert np.array_equal(found, np.argwhere(naive_consensus.extension(pattern)))
+        assert np.array_equal(matrix_of(found, path.n), naive_consensus.extension(pattern))
+
+
+@pytest.mark.parametrize("n", [6, 63, 130])
+def test_a_state_takes_no_more_bytes_than_its_arcs_and_its_bits(n: int) -> None:
+    rng = np.random.default_rng(n)
+    dense, thin = (np.triu(rng.random((n, n)) < share, 1) for share in (0.6, 0.01))
+    ones, none = np.ones(1, dtype=np.int64), np.zeros((0, 4), dtype=np.int32)
+    kinds = set()
+    for dag in (dense, thin):
+        bits = parents_of([dag])
+        (state,) = consensus.refusion_states(bits, ones, none, np.zeros(1, np.int64), ones, 1)
+        assert np.array_equal(matrix_of(state, n), dag)
+        assert state.nbytes == min(8 * dag.sum(), bits.nbytes)
+        kinds.add(state.dtype)
+    assert len(kinds) == 2
+
+
+def dense_search(seed: int) -> consensus.Deletions:
+    """Over 24 nodes; the inputs have different orders, so that their fusion is dense."""
+    rng = np.random.default_rng(seed)
+    inputs = []
+    for _ in range(4):
+        place = rng.permutation(24)
+        inputs.append(np.triu(rng.random((24, 24)) < 0.12, 1)[np.ix_(place, place)])
+    bits, weights = parents_of(inputs), np.arange(1, 5)
+    heuristic = fusion.OrderHeuristic(bits, weights, np.zeros(0))
+    heuristic.extend(24)
+    union = np.bitwise_or.reduce(fusion.minimal_imaps(bits, heuristic.order))
+    return consensus.Deletions(bits, weights, union, 3, consensus.Pooling.mean, 1 << 24)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_entries_of_what_edges_were_before_are_forgotten(seed: int) -> None:
+    search = dense_search(seed)
+    before, shrank = 0, False
+    while search.advance(1, 1 << 40, 1 << 60) == consensus.Outcome.limit:
+        slots = search.known()
+        around = {(x, y): {x, y} for x, y, *_ in slots}
+        for x, y, h, f, u, *_ in slots:
+            around[x, y].update(h, f, u)
+        waiting, noted = search.entries
+        assert waiting <= 2 * (search.n_edges - search.done) + 64
+        assert noted <= 2 * sum(map(len, around.values())) + 64
+        before, shrank = noted, shrank or noted < before
+    assert shrank
+
+
+def test_what_separates_is_not_kept_where_all_observe_all() -> None:
+    search = dense_search(3)
+    search.advance(1_000, 1 << 40, 1 << 60)
+    assert len(search.given()) == search.n_edges > 100
+    assert not any(search.given())
 
 
 @given(dag_lists(min_nodes=1, max_nodes=5, max_dags=4), st.data())
@@ -87,7 +145,7 @@ def test_states_of_refusion_are_fusions_of_the_pruned_inputs(
         order = naive_consensus.order(pruned, [Fraction(int(w)) for w in path.weights])
         maps = [naive_consensus.imap(dag, order) for dag in pruned]
         votes = sum(int(m) * one.astype(int) for m, one in zip(members, maps, strict=True))
-        assert np.array_equal(found, np.argwhere(votes >= quorum))
+        assert np.array_equal(matrix_of(found, path.n), votes >= quorum)
 
 
 @pytest.mark.parametrize("n", [1, 2, 12, 63, 64, 65, 130])
@@ -135,7 +193,7 @@ def test_refusions_that_keep_what_stayed_the_same_are_fusions_from_nothing(
         heuristic.extend(n)
         maps = fusion.minimal_imaps(bits, heuristic.order)
         wanted = fusion.arcs_of_quorum(maps, ones, 2)
-        assert np.array_equal(found, np.argwhere(unpack(wanted, n).T))
+        assert np.array_equal(matrix_of(found, n), unpack(wanted, n).T)
 
 
 @given(dag_lists(min_nodes=1, max_nodes=6, max_dags=5), st.data())
@@ -148,6 +206,7 @@ def test_sums_of_distances(dags_: list[DAG], data: st.DataObject) -> None:
     )
     n, total = len(first), int(weights.sum())
     states = [DAG(dags_[0].names, dag).arcs for dag in [first, *others]]
+    states += [DAG(dags_[0].names, dag).parent_bits for dag in [first, *others]]
     pairs, votes = consensus.pair_votes(parents_of(others), weights)
     seen = None if data.draw(st.booleans()) else np.full((n, n), total)
     for sums, numbers, distance in (
@@ -159,7 +218,7 @@ def test_sums_of_distances(dags_: list[DAG], data: st.DataObject) -> None:
             sum(int(w) * distance(state, dag) for w, dag in zip(weights, others, strict=True))
             for state in [first, *others]
         ]
-        assert found.tolist() == expected
+        assert found.tolist() == [*expected, *expected]
 
 
 @given(dags(min_nodes=2, max_nodes=7), dags(min_nodes=2, max_nodes=7), st.integers(0, 10_000))
