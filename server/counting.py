@@ -29,7 +29,8 @@ from fedbn.federation.summing import choose_by_sums
 from fedbn.federation.sums_message import SCATTERS, require_askable, scatter_from_arrays
 from fedbn.federation.whole_families import columns_of, requests_of
 from fedbn.scores.scatter import Scatter
-from server.replies import LOG, REMARKS, Sites, arrays_in, record_of, task_record
+from fedbn.wording import count_of
+from server.replies import LOG, REMARKS, STAGES, Sites, arrays_in, record_of, task_record
 
 COUNTS = f"{MessageType.QUERY}.counts"
 SCATTER = f"{MessageType.QUERY}.scatter"
@@ -48,6 +49,8 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
     refused: dict[str, str] = {}
     while (wanted := dialogue.request()) is not None:
         number += 1
+        told = count_of(len(wanted.tables.families), "family")
+        STAGES.info("choosing by counts, request %d, for %s: sites", number, told)
         answers, reasons = answers_to(sites, wanted, state.result, run, number)
         refused |= reasons
         try:
@@ -61,6 +64,7 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
             break
         if not answers:
             break
+        STAGES.info("choosing by counts, after request %d", number)
         dialogue = dialogue.hear(answers)
     return _with_choice(state, dialogue.conclude(state.result), refused)
 
@@ -76,6 +80,7 @@ def _choose_by_sums(sites: Sites, state: ServerState, run: ServerRun) -> ServerS
     except (QuorumError, DataError) as error:
         LOG.warning("the structures alone choose: %s", error)
     else:
+        STAGES.info("choosing by sums of products")
         result = choose_by_sums(result, scatters, run.consensus, run.seed)
     return _with_choice(state, result, refused)
 

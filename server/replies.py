@@ -24,6 +24,9 @@ LOG = logging.getLogger("fedbn.server")
 REMARKS = logging.getLogger("fedbn.server.remarks")
 """For what a reader of the result is told, too: the engine in-process leaves it to its command."""
 
+STAGES = logging.getLogger("fedbn.server.stages")
+"""For what is done now, where that takes long: the engine in-process shows it as progress."""
+
 FAILED = "failed"
 """The word of a site that could not do its part, whatever hindered it (`clients.door`)."""
 

@@ -155,8 +155,13 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: 
         count=count,
     )
     say("the sites learn, then the server fuses: sites")
-    remarks = at_least("fedbn.server.remarks", logging.ERROR)
-    with quiet_flower(), at_least("fedbn.server.parameters", logging.ERROR), remarks, grid:
+    with (
+        quiet_flower(),
+        at_least("fedbn.server.parameters", logging.ERROR),
+        at_least("fedbn.server.remarks", logging.ERROR),
+        stages_to(say),
+        grid,
+    ):
         return federate(grid, server_run(experiment))
 
 
@@ -178,6 +183,22 @@ def quiet_flower() -> Iterator[None]:
     """Flower's log on this process's standard error, from warnings upwards only."""
     with at_least("flwr", logging.WARNING):
         yield
+
+
+@contextmanager
+def stages_to(say: Notify) -> Iterator[None]:
+    """Inside, what the server says that it does now is said as a stage."""
+    log, told = logging.getLogger("fedbn.server.stages"), logging.Handler(logging.INFO)
+    told.emit = lambda record: say(record.getMessage())  # type: ignore[method-assign]
+    before = log.level, log.propagate
+    log.addHandler(told)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(told)
+        log.level, log.propagate = before
 
 
 @contextmanager

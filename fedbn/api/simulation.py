@@ -212,11 +212,14 @@ def _choose_by_counts(
     if result.schema.kind != "categorical":
         scatters = {site: scatter_of_table(table) for site, table in tables.items()}
         return choose_by_sums(result, scatters, rule, seed)
-    dialogue, columns = begin_choosing(result, rule, ess, seed), columns_of(result)
-    while (wanted := dialogue.request()) is not None:
-        answers = {
-            site: answer_request(own, tables[site], ess)
-            for site, own in requests_of(wanted, columns).items()
-        }
-        dialogue = dialogue.hear(answers)
-    return dialogue.conclude(result)
+    dialogue, columns, number = begin_choosing(result, rule, ess, seed), columns_of(result), 0
+    most = 1 + (rule.count_rounds if rule.choose == "climb" else 0)
+    with progress_bar("fedbn.simulate, requests for counts") as count:
+        while (wanted := dialogue.request()) is not None:
+            answers = {
+                site: answer_request(own, tables[site], ess)
+                for site, own in requests_of(wanted, columns).items()
+            }
+            dialogue = dialogue.hear(answers)
+            count(number := number + 1, most)
+        return dialogue.conclude(result)

@@ -314,6 +314,8 @@ class CountedChoice:
         SMHD from it to what the others choose without them.
     unscored : the families of the structure to which sums of products give no score
         (`fedbn.choice.by_scatters`).
+    cut_short : whether the time limit ended the search for the structure.
+    unguarded : whether it ended the look at whether the choice hangs on few sites.
     moves : where sites have different columns, the moves from the consensus of the structures to
         the chosen one (`fedbn.choice.judged`); None elsewhere. There is no total then: `score` is
         the sum of their gains, `candidate_score` 0.
@@ -335,6 +337,8 @@ class CountedChoice:
     pivotal: tuple[str, ...] = ()
     moved: int = 0
     unscored: tuple[Family, ...] = ()
+    cut_short: bool = False
+    unguarded: bool = False
     moves: tuple[JudgedMove, ...] | None = None
 
     @property

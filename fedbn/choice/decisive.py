@@ -100,14 +100,22 @@ class Verdict:
     decisive : the sites that alone decide, sorted, of which none can be heard.
     pivotal : where none do, the sites on which the choice hangs, sorted.
     moved : SMHD from what was chosen to what the others choose without the pivotal sites.
+    unended : whether time ended before all that was to be tried was.
     """
 
     decisive: Sites = ()
     pivotal: Sites = ()
     moved: int = 0
+    unended: bool = False
 
 
-def verdict_on(chosen: DAG, candidates: Sequence[DAG], sums: Sums, most: int) -> Verdict:
+def verdict_on(
+    chosen: DAG,
+    candidates: Sequence[DAG],
+    sums: Sums,
+    most: int,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Verdict:
     """Which few sites alone decide, or else are pivotal.
 
     Parameters
@@ -116,6 +124,7 @@ def verdict_on(chosen: DAG, candidates: Sequence[DAG], sums: Sums, most: int) ->
     candidates : the structures that it is held against.
     sums : of all sites, and of some.
     most : so many sites are left out at most.
+    is_over : whether the time is over; then no more sites are left out than were.
     """
     if most < 1:
         return Verdict()
@@ -127,15 +136,19 @@ def verdict_on(chosen: DAG, candidates: Sequence[DAG], sums: Sums, most: int) ->
     def without(few: Sites) -> _Rest:
         return _rest_of(few, chosen, candidates, sums, whole)
 
-    tried = [*((site,) for site in order[: most + 1]), *several]
-    for few in tried:
+    tried = list[Sites]()
+    for few in (*((site,) for site in order[: most + 1]), *several):
+        if is_over():
+            break
+        tried.append(few)
         if without(few).is_decided_alone:
             return Verdict(_fewest(few, lambda fewer: without(fewer).is_decided_alone))
+    unended = is_over()
     for few in tried:
         if without(few).hangs_on_few:
             few = _fewest(few, lambda fewer: without(fewer).hangs_on_few)
-            return Verdict(pivotal=few, moved=without(few).moved)
-    return Verdict()
+            return Verdict(pivotal=few, moved=without(few).moved, unended=unended)
+    return Verdict(unended=unended)
 
 
 def _fewest(few: Sites, holds: Callable[[Sites], bool]) -> Sites:

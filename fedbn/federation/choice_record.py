@@ -71,6 +71,8 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
         "unheard": list(choice.unheard),
         "pivotal": list(choice.pivotal),
         "moved": choice.moved,
+        "cut_short": choice.cut_short,
+        "unguarded": choice.unguarded,
         "left_out": [
             {
                 "variable": names[family.node],
@@ -111,6 +113,8 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
         "unheard": list(choice.unheard),
         "pivotal": list(choice.pivotal),
         "moved": choice.moved,
+        "cut_short": choice.cut_short,
+        "unguarded": choice.unguarded,
     }
 
 
@@ -151,6 +155,8 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
         unheard=tuple(str(site) for site in content.get("unheard", ())),
         pivotal=tuple(str(site) for site in content.get("pivotal", ())),
         moved=int(content.get("moved", 0)),
+        cut_short=bool(content.get("cut_short", False)),
+        unguarded=bool(content.get("unguarded", False)),
         moves=moves,
         **{name: content[name] for name in _PLAIN},
     )

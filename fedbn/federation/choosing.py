@@ -23,4 +23,5 @@ def begin_choosing(
         ess=ess,
         seed=seed,
         site_column=settings.site_column,
+        seconds=settings.seconds,
     )

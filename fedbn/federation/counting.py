@@ -1,4 +1,5 @@
-"""The dialogue of choosing by counts, as pure functions on frozen state; no network, no clock.
+"""The dialogue of choosing by counts, as pure functions on frozen state; no network, and no clock
+but where a time limit is given.
 
     open_counting         result of the rounds                -> Counting
     Counting.request      what is asked next                  -> FamilyRequest, or None at the end
@@ -12,14 +13,15 @@ that fits.
 
 The sites of the first answer are the sites of the whole dialogue: sums over other sites would be of
 other rows. Where one of them does not answer again, or counts other rows than before, the dialogue
-ends with what is known.
+ends with what is known. So it does where the time limit is over (`fedbn.choice.choosing_time`): the
+best structure so far is chosen, and the choice says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -34,6 +36,7 @@ from fedbn.choice.by_counts import (
     climb_on,
     counted_families,
     counted_of,
+    is_over,
     worth_of,
 )
 from fedbn.choice.candidates import (
@@ -43,6 +46,7 @@ from fedbn.choice.candidates import (
     candidates_of,
     with_column,
 )
+from fedbn.choice.choosing_time import SEARCHING, ChoosingTime, Work
 from fedbn.choice.decisive import Liking, Sums, Worth, most_left_out, verdict_on
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
@@ -95,6 +99,9 @@ class Counting:
     ended : whether nothing more is to be asked.
     knowledge : what the structure keeps.
     prior : what edges must gain.
+    time : what of the time limit is gone.
+    cut_short, unguarded : whether its end cut a search short, and the look at whether the choice
+        hangs on few sites.
     """
 
     schema: Schema
@@ -118,6 +125,9 @@ class Counting:
     ended: bool = False
     knowledge: Knowledge | None = None
     prior: EdgePrior = FREE
+    time: ChoosingTime = ChoosingTime()
+    cut_short: bool = False
+    unguarded: bool = False
 
     def request(self) -> FamilyRequest | None:
         """What all sites are to be asked next; None when nothing is left to ask."""
@@ -125,43 +135,57 @@ class Counting:
             return None
         if self.climb is None:
             return FamilyRequest(FamilyTables(self.schema, self.candidates.families), True)
-        if self.climb.done or self.rounds_left == 0:
+        if self._has_climbed or self.time.is_searched:
             return None
         families = neighbours(self.climb, self.pairs, self.limits)
         return FamilyRequest(FamilyTables(self.schema, families), True) if families else None
 
     def hear(self, answers: Mapping[str, FamilyAnswer]) -> Counting:
         """The dialogue after the checked answers of the sites that gave one; at least one."""
+        work = self.time.begin()
+        return replace(self._hear(answers, work), time=work.stop())
+
+    def _hear(self, answers: Mapping[str, FamilyAnswer], work: Work) -> Counting:
         if self.climb is None and self.split is not None:
-            groups = self._confirm(self.split, answers)
+            groups = self._confirm(self.split, answers, work)
             if groups is not None:
                 return replace(self, groups=groups, ended=True)
         given = {site: each for site, each in answers.items() if site not in self.unheard}
         rows: dict[tuple[str, ...], int] = {
             (site,): given[site].counts.rows for site in sorted(given)
         }
-        heard = self.hear_sums(rows, *_sum(list(given.values()))) if given else self._at_its_end()
+        if not given:
+            return self._at_its_end()
+        heard = self._hear_sums(rows, *_sum(list(given.values())), work)
         if heard.ended or self.site_column is not None:
             return heard
         told = {site: (*self.told.get(site, ()), each) for site, each in given.items()}
         state = replace(heard, told=told)
-        return state._without_decisive() if self.climb is None else state
+        return state._without_decisive(work) if self.climb is None else state
 
     def hear_sums(
         self, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints
     ) -> Counting:
         """The dialogue after the sums over all sites; it ends where `rows` have changed."""
+        work = self.time.begin()
+        return replace(self._hear_sums(rows, counts, own, work), time=work.stop())
+
+    def _hear_sums(
+        self, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints, work: Work
+    ) -> Counting:
         if self.climb is not None and rows != self.rows:
             return self._at_its_end()
         scores = family_scores(counts, own, self.ess)
         if self.site_column is not None:
             scores = replace(scores, own=scores.shared)
         counted = counted_of(counts, scores)
+        end = work.search_end
         if self.climb is None:
-            return replace(self, rows=rows, climb=self._begin(counted, self.prior))
+            climb = self._begin(counted, self.prior, end)
+            return replace(self, rows=rows, climb=climb, cut_short=is_over(end))
         rng = np.random.default_rng([self.seed, STREAM, 1 + self.climb.rounds])
-        climb = climb_on(self.climb, counted, rng)
-        return replace(self, climb=climb, rounds_left=self.rounds_left - 1)
+        climb, left = climb_on(self.climb, counted, rng, end), self.rounds_left - 1
+        return replace(self, climb=climb, rounds_left=left, cut_short=is_over(end))
 
     def conclude(self, result: FederationResult) -> FederationResult:
         """The result with what the counts chose; as it was if nobody answered, or if the sites are
@@ -170,7 +194,7 @@ class Counting:
         if self.groups is not None:
             return replace(result, groups=self.groups)
         last = self.climb is not None and self.climb.rounds > 0 and bool(self.told)
-        choice = (self._without_decisive() if last else self).choice
+        choice = (self._without_decisive(self.time.begin()) if last else self).choice
         return result if choice is None else with_choice(result, choice)
 
     @property
@@ -179,14 +203,28 @@ class Counting:
         if self.climb is None:
             return None
         choice = choice_of(self.climb, self.candidates, self.rows, self.unheard)
-        return replace(choice, pivotal=self.pivotal, moved=self.moved)
+        return replace(
+            choice,
+            pivotal=self.pivotal,
+            moved=self.moved,
+            cut_short=self.cut_short or (not self._has_climbed and self.time.is_searched),
+            unguarded=self.unguarded,
+        )
+
+    @property
+    def _has_climbed(self) -> bool:
+        """Whether there is no further round, however much time is left."""
+        return self.rounds_left == 0 or (self.climb is not None and self.climb.done)
 
     def _at_its_end(self) -> Counting:
         return replace(self, ended=True)
 
-    def _confirm(self, split: Groups, answers: Mapping[str, FamilyAnswer]) -> Groups | None:
+    def _confirm(
+        self, split: Groups, answers: Mapping[str, FamilyAnswer], work: Work
+    ) -> Groups | None:
         """The parts of the sites that answered, where a structure for each is better than a common
-        one; see `fedbn.choice.groups`."""
+        one; see `fedbn.choice.groups`. None where time cut it short: totals that were searched for
+        less long cannot be compared."""
         here = [tuple(site for site in part if site in answers) for part in split]
         if not all(here):
             return None
@@ -194,12 +232,13 @@ class Counting:
         told = {site: (answers[site],) for part in here for site in part}
 
         def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
-            found = self._begin(_known_to(told, sites, self.ess))
+            found = self._begin(_known_to(told, sites, self.ess), end=work.search_end)
             return found.dag, found.value
 
-        return confirm_parts((here[0], here[1]), best_of, self._liking_of(told))
+        parts = confirm_parts((here[0], here[1]), best_of, self._liking_of(told))
+        return None if is_over(work.search_end) else parts
 
-    def _without_decisive(self) -> Counting:
+    def _without_decisive(self, work: Work) -> Counting:
         """The dialogue where sites whose rows alone would decide are left out."""
         most = most_left_out(len(self.rows) + len(self.unheard)) - len(self.unheard)
         assert self.climb is not None
@@ -209,23 +248,29 @@ class Counting:
             sum(rows.values()) + self.unheard_rows,
             self._liking_of(self.told),
             cache(self._worth_to),
-            self._choice_near,
+            partial(self._choice_near, end=work.end),
         )
         candidates = [candidate.dag for candidate in self.candidates.listed]
-        verdict = verdict_on(self.climb.dag, candidates, sums, most)
+        verdict = verdict_on(self.climb.dag, candidates, sums, most, lambda: is_over(work.end))
         few = verdict.decisive
         if not few:
-            return replace(self, pivotal=verdict.pivotal, moved=verdict.moved)
+            return replace(
+                self,
+                pivotal=verdict.pivotal,
+                moved=verdict.moved,
+                unguarded=verdict.unended,
+            )
         heard = {names: own for names, own in self.rows.items() if names[0] not in few}
         known = _known_to(self.told, [site for (site,) in heard], self.ess)
         return replace(
             self,
             rows=heard,
             told={site: each for site, each in self.told.items() if site not in few},
-            climb=replace(self._begin(known, self.prior), rounds=self.climb.rounds),
+            climb=replace(self._begin(known, self.prior, work.end), rounds=self.climb.rounds),
             unheard=tuple(sorted((*self.unheard, *few))),
             unheard_rows=self.unheard_rows + sum(rows[site] for site in few),
-        )._without_decisive()
+            cut_short=self.cut_short or is_over(work.end),
+        )._without_decisive(work)
 
     def _liking_of(self, told: Told) -> Liking:
         """By how much the sites' own scores are for one structure against another, nats."""
@@ -262,17 +307,22 @@ class Counting:
 
         return worth
 
-    def _choice_near(self, sites: tuple[str, ...]) -> DAG:
+    def _choice_near(self, sites: tuple[str, ...], end: float | None) -> DAG:
         """What the sums over some sites choose, looked for from what all sites chose."""
         assert self.climb is not None
         known = _known_to(self.told, sites, self.ess)
         rng = np.random.default_rng([self.seed, STREAM, 0])
-        of = self.candidates, self.schema, known, rng, self.knowledge, self.prior
+        of = self.candidates, self.schema, known, rng, self.knowledge, self.prior, end
         return begin_near(self.climb.dag, *of).dag
 
-    def _begin(self, counted: Mapping[Family, Counted], prior: EdgePrior = FREE) -> Climb:
+    def _begin(
+        self,
+        counted: Mapping[Family, Counted],
+        prior: EdgePrior = FREE,
+        end: float | None = None,
+    ) -> Climb:
         rng = np.random.default_rng([self.seed, STREAM, 0])
-        return begin(self.candidates, self.schema, counted, rng, self.knowledge, prior)
+        return begin(self.candidates, self.schema, counted, rng, self.knowledge, prior, end)
 
 
 def open_counting(
@@ -284,12 +334,14 @@ def open_counting(
     seed: int,
     limits: CandidateLimits | None = None,
     site_column: str | None = None,
+    seconds: float | None = None,
 ) -> Counting:
     """The dialogue before its first request, about what the last round gave, with all its classes.
 
-    `site_column` is constant within every site: it may be a parent of any other column. The other
-    settings are as for `open_dialogue`, which says what is raised. Raises ConfigError, too, where
-    the site column is not constant within every site, or is the same everywhere.
+    `seconds` is the time limit of the server's own work (None: no limit). `site_column` is constant
+    within every site: it may be a parent of any other column. The other settings are as for
+    `open_dialogue`, which says what is raised. Raises ConfigError, too, where the site column is
+    not constant within every site, or is the same everywhere.
     """
     if site_column is not None and site_column not in result.divided:
         raise ConfigError(
@@ -312,7 +364,9 @@ def open_counting(
     )
     known = result.path.knowledge
     opened = replace(opened, structures=structures, split=split, knowledge=known)
-    return opened if site_column is None else _over_sites(opened, site_column)
+    if site_column is not None:
+        return replace(_over_sites(opened, site_column), time=ChoosingTime(seconds))
+    return replace(opened, time=ChoosingTime(seconds, SEARCHING))
 
 
 def _split(result: FederationResult, structures: Mapping[str, DAG]) -> Groups | None:

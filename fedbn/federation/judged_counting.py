@@ -1,4 +1,5 @@
-"""The dialogue of choosing by counts where sites have different columns; no network, no clock.
+"""The dialogue of choosing by counts where sites have different columns; no network, and no clock
+but where a time limit is given.
 
 `open_judged` begins a `JudgedCounting`, which has the methods of `Counting` (`counting.py`). What
 differs is what is compared: moves, each by the rows of its judges (`fedbn.choice.judged`). So the
@@ -23,6 +24,7 @@ from fedbn.choice.candidates import (
     candidates_of,
     cells_of,
 )
+from fedbn.choice.choosing_time import ChoosingTime
 from fedbn.choice.judged import (
     CountsOfSites,
     JudgedClimb,
@@ -55,6 +57,7 @@ class JudgedCounting:
     known : what sites told of every family so far, which the climb's scores are of.
     candidates : whose families the first request is about.
     rows : rows by the name of the site that answered; empty before the first answer.
+    time : what of the time limit is gone.
     """
 
     climb: JudgedClimb
@@ -65,11 +68,12 @@ class JudgedCounting:
     limits: CandidateLimits
     rows: Mapping[str, int]
     ended: bool = False
+    time: ChoosingTime = ChoosingTime()
 
     def request(self) -> FamilyRequest | None:
         """What is to be asked next, of every site that has all of a family; None at the end."""
         climb = self.climb
-        if self.ended or (self.rows and (climb.done or self.rounds_left == 0)):
+        if self.ended or (self.rows and (self._has_climbed or self.time.is_searched)):
             return None
         more = () if self.rows else self.candidates.families
         rows = sum(self.rows.values()) if self.rows else None
@@ -80,6 +84,10 @@ class JudgedCounting:
 
     def hear(self, answers: Mapping[str, FamilyAnswer]) -> JudgedCounting:
         """The dialogue after the answers of the sites that gave one; at least one."""
+        work = self.time.begin()
+        return replace(self._hear(answers, work.end), time=work.stop())
+
+    def _hear(self, answers: Mapping[str, FamilyAnswer], end: float | None) -> JudgedCounting:
         first, climb = not self.rows, self.climb
         rows = {site: answers[site].counts.rows for site in sorted(answers)}
         if first:
@@ -87,20 +95,31 @@ class JudgedCounting:
         told, whole = _what_sites_told(answers, climb)
         known = replace(self.known, told=MappingProxyType({**self.known.told, **told}))
         if first:
-            climb = begin_judged(replace(climb, known=known))
+            climb = begin_judged(replace(climb, known=known), end)
             return replace(self, climb=climb, known=known, rows=rows)
         if not whole or any(self.rows.get(site) != own for site, own in rows.items()):
             return replace(self, ended=True)
         left = self.rounds_left - 1
-        return replace(self, climb=go_on(climb, known), known=known, rounds_left=left)
+        return replace(self, climb=go_on(climb, known, end), known=known, rounds_left=left)
 
     def conclude(self, result: FederationResult) -> FederationResult:
         """The result with what the moves led to; as it was where nobody answered or nothing moved,
         but for the choice."""
         if not self.rows:
             return result
-        families = self.known.told
-        return with_moves(result, self.climb, families, self.candidates.left_out, self.rows)
+        return with_moves(
+            result,
+            self.climb,
+            self.known.told,
+            self.candidates.left_out,
+            self.rows,
+            cut_short=self.time.is_searched,
+        )
+
+    @property
+    def _has_climbed(self) -> bool:
+        """Whether there is no further round, however much time is left."""
+        return self.climb.done or self.rounds_left == 0
 
 
 def open_judged(
@@ -111,8 +130,8 @@ def open_judged(
 ) -> JudgedCounting:
     """The dialogue before its first request, about what the last round gave, with all its classes.
 
-    Of the settings are `choose`, `count_rounds` and `min_judges`. Raises ConfigError where a column
-    is to explain how the sites differ.
+    Of the settings are `choose`, `count_rounds`, `min_judges` and `seconds`. Raises ConfigError
+    where a column is to explain how the sites differ.
     """
     if settings.site_column is not None:
         raise ConfigError(
@@ -128,6 +147,7 @@ def open_judged(
         rounds_left=settings.count_rounds if settings.choose == "climb" else 0,
         limits=bounds,
         rows={},
+        time=ChoosingTime(settings.seconds),
     )
 
 

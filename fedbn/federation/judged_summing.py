@@ -69,5 +69,6 @@ def choose_by_judged_sums(
         rows,
         requests=1,
         cells=max(size * (size + 1) // 2 for size in sizes),
+        cut_short=is_over(end),
         unscored=tuple(family for family in families_of([climb.dag]) if known.refuses(family)),
     )

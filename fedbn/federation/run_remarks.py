@@ -23,9 +23,9 @@ def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report:
     on columns that are constant within every site, on sites that are two groups or far from the
     consensus, on sites that were left out of the counts, on sites on which the choice hangs, on a
-    site with most of the counted rows, on row weights that broke a limit, on families of more
-    parameters than all rows pay for, on columns that no site answered for together, on counts that
-    are lacking, and on families that could not be judged."""
+    site with most of the counted rows, on what a time limit left undone, on row weights that broke
+    a limit, on families of more parameters than all rows pay for, on columns that no site answered
+    for together, on counts that are lacking, and on families that could not be judged."""
     return tuple(_remarks(result))
 
 
@@ -43,6 +43,7 @@ def _remarks(result: FederationResult | SecureResult) -> Iterator[str]:
         yield from _on_unheard(result.choice)
         yield from _on_pivotal(result.choice)
         yield from _on_largest(result.choice)
+        yield from _on_time(result.choice)
         yield from _on_families(result.choice, result.schema)
 
 
@@ -124,6 +125,21 @@ def _on_largest(choice: CountedChoice) -> Iterator[str]:
         yield (
             f"{largest} has {choice.rows[largest]:,} of the {total:,} rows that were counted, more "
             "than all other sites together: its table decides most of what the counts chose"
+        )
+
+
+def _on_time(choice: CountedChoice) -> Iterator[str]:
+    """What the time limit left undone."""
+    if choice.cut_short:
+        yield (
+            "the time limit ended the search for what counts choose after "
+            f"{count_of(choice.requests, 'request')}: the consensus is the best structure until "
+            "then"
+        )
+    if choice.unguarded:
+        yield (
+            "the time limit ended before it was known whether few sites alone "
+            "decide what counts choose"
         )
 
 

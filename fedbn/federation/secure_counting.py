@@ -14,6 +14,7 @@ from dataclasses import replace
 from fedbn.arrays import Ints
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import SUMMED_LIMITS, Candidate, CandidateLimits
+from fedbn.choice.choosing_time import ChoosingTime
 from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.errors import DataError, MessageError, NetworkError, QuorumError
@@ -94,7 +95,8 @@ def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -
         seed=run.seed,
         limits=limits,
     )
-    return replace(opened, knowledge=run.consensus.known)
+    time = ChoosingTime(run.consensus.seconds)
+    return replace(opened, knowledge=run.consensus.known, time=time)
 
 
 def summed_parameters(

@@ -55,6 +55,7 @@ def summed_choice_by_scatters(
         return replace(result, lacking=str(error)), str(error)
     result = replace(result, products=True)
     opened = open_summed(result, run, CandidateLimits())
+    left = _seconds_left(run.consensus.seconds)
     asked = _Scored(scatter_scores(result.schema, [total]), result.schema, sites)
     choosing = choosing_by_scatters(
         opened.candidates,
@@ -67,7 +68,7 @@ def summed_choice_by_scatters(
         knowledge=opened.knowledge,
         limits=opened.limits,
         rounds=run.consensus.count_rounds,
-        left=_seconds_left(run.consensus.seconds),
+        left=left,
     )
     try:
         found = yield from asked.drive(choosing)
@@ -78,7 +79,13 @@ def summed_choice_by_scatters(
         return with_summed_choice(result, None, asked.lacking), asked.lacking
     choice = choice_of(found, opened.candidates, {result.clients: total.rows})
     size = len(total.products)
-    choice = replace(choice, requests=2 + asked.requests, cells=size * (size + 1) // 2)
+    seconds = left()
+    choice = replace(
+        choice,
+        requests=2 + asked.requests,
+        cells=size * (size + 1) // 2,
+        cut_short=seconds is not None and seconds <= 0,
+    )
     return with_summed_choice(result, choice, asked.lacking), asked.lacking
 
 

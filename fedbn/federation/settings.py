@@ -203,7 +203,7 @@ class ConsensusSettings(Settings):
         "families, summed over the sites, whose policies must allow it; for tables with numbers "
         "sums of products about each site's means, scored by mixed BIC whatever the run's score); "
         "climb (counts, then a search with further rounds of counts; with numbers it needs no "
-        "further request and ends at consensus-seconds).",
+        "further request). Choosing ends at consensus-seconds.",
         one_of("smhd", "counts", "climb"),
     )
     groups: str = setting(
@@ -285,7 +285,8 @@ class ConsensusSettings(Settings):
     seconds: float | None = setting(
         600.0,
         "Time limit of the consensus search, in seconds. At its end the best state so far, or the "
-        "edge vote, is the result.",
+        "edge vote, is the result. Choosing by counts has as much again, of the server's own work; "
+        "at its end the best structure so far is chosen.",
         at_least(0),
         key="consensus-seconds",
     )

@@ -60,7 +60,7 @@ def choose_by_sums(
         return replace(result, groups=groups)
     climbs = settings.choose == "climb"
     dag = result.consensus.dag
-    found, unheard, verdict = _choose(opened, scatters, dag, climbs=climbs, end=end)
+    found, cut_short, unheard, verdict = _choose(opened, scatters, dag, climbs=climbs, end=end)
     heard = tuple(site for site in sorted(scatters) if site not in unheard)
     size = len(scatters[heard[0]].products)
     rows: dict[tuple[str, ...], int] = {(site,): scatters[site].rows for site in heard}
@@ -71,6 +71,8 @@ def choose_by_sums(
         cells=size * (size + 1) // 2,
         pivotal=verdict.pivotal,
         moved=verdict.moved,
+        cut_short=cut_short,
+        unguarded=verdict.unended,
     )
     return with_choice(result, choice)
 
@@ -82,9 +84,9 @@ def _choose(
     *,
     climbs: bool,
     end: float | None,
-) -> tuple[Climb, tuple[str, ...], Verdict]:
-    """What the sums choose until an end on the monotonic clock, the sites whose rows alone would
-    decide, which they leave out, and the verdict on the others."""
+) -> tuple[Climb, bool, tuple[str, ...], Verdict]:
+    """What the sums choose until an end on the monotonic clock, whether that cut the search short,
+    the sites whose rows alone would decide, which they leave out, and the verdict on the others."""
     sites, unheard = tuple(sorted(scatters)), tuple[str, ...]()
     scores_of = _scores_of(opened, scatters, sites)
 
@@ -95,6 +97,7 @@ def _choose(
 
     while True:
         found = chosen_by(sites)
+        cut_short = is_over(end)
         sums = Sums(
             {site: scatters[site].rows for site in sites},
             sum(scatter.rows for scatter in scatters.values()),
@@ -104,9 +107,9 @@ def _choose(
         )
         most = most_left_out(len(scatters)) - len(unheard)
         listed = [each.dag for each in opened.candidates.listed]
-        verdict = verdict_on(found.dag, listed, sums, most)
+        verdict = verdict_on(found.dag, listed, sums, most, lambda: is_over(end))
         if not verdict.decisive:
-            return found, unheard, verdict
+            return found, cut_short, unheard, verdict
         sites = tuple(site for site in sites if site not in verdict.decisive)
         unheard = tuple(sorted((*unheard, *verdict.decisive)))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fedbn.choice.prior import FREE, EdgePrior
-from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
+from fedbn.federation.choice_record import choice_facts, choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
 from fedbn.federation.run_remarks import run_remarks
@@ -19,6 +19,7 @@ from fedbn.scores import make_score, total_score
 from fedbn.search.ges import ges
 from tests import naive_choice_by_counts as naive
 from tests.choice.cases import Federation, federation
+from tests.work import clock_that_counts
 
 Sites = Callable[[FamilyRequest, int], Mapping[str, FamilyAnswer]]
 
@@ -32,8 +33,16 @@ def answers(case: Federation, wanted: FamilyRequest) -> dict[str, FamilyAnswer]:
     return {site: answer_request(wanted, table, 1.0) for site, table in case.tables.items()}
 
 
-def dialogue(case: Federation, choose: str, rounds: int = 10, sites: Sites | None = None):
-    state = open_counting(case.result, choose=choose, count_rounds=rounds, ess=1.0, seed=1)
+def dialogue(
+    case: Federation,
+    choose: str,
+    rounds: int = 10,
+    sites: Sites | None = None,
+    seconds: float | None = None,
+):
+    state = open_counting(
+        case.result, choose=choose, count_rounds=rounds, ess=1.0, seed=1, seconds=seconds
+    )
     number = 0
     while (wanted := state.request()) is not None:
         given = answers(case, wanted) if sites is None else sites(wanted, number)
@@ -152,6 +161,41 @@ def test_an_edge_must_gain_what_it_costs(asia: Federation) -> None:
     assert choice.score == pytest.approx(
         naive.total(tables, asia.pooled, choice.dag, 1.0), abs=1e-4
     )
+
+
+def test_where_no_time_is_left_the_best_candidate_is_chosen_and_the_run_says_so(
+    asia: Federation,
+) -> None:
+    """A limit of zero: no search, no further request, and nobody is looked at."""
+    for choose in ("counts", "climb"):
+        state, requests = dialogue(asia, choose, seconds=0.0)
+        assert requests == 1
+        assert state.climb.dag == state.climb.candidate.dag
+        result = state.conclude(asia.result)
+        assert (result.choice.cut_short, result.choice.unguarded) == (True, True)
+        said = [words for words in run_remarks(result) if "time limit" in words]
+        assert len(said) == 2
+        assert "after 1 request:" in said[0]
+        told = choice_to_dict(result.choice)
+        assert choice_to_dict(choice_from_dict(told, asia.result.schema)) == told
+        assert choice_facts(result.choice, asia.result.schema)["cut_short"]
+    free, _ = dialogue(asia, "climb")
+    assert free.climb.value >= state.climb.value
+    assert not any("time limit" in words for words in run_remarks(free.conclude(asia.result)))
+
+
+@pytest.mark.parametrize("looks", [4.0, 12.0, 24.0, 1e9])
+def test_time_that_ends_between_two_requests_ends_the_climb(
+    asia: Federation, monkeypatch: pytest.MonkeyPatch, looks: float
+) -> None:
+    """A clock that goes on where it is looked at: half of the limit is for searches."""
+    clock_that_counts(monkeypatch, "fedbn.choice.choosing_time", "fedbn.choice.by_counts")
+    state, requests = dialogue(asia, "climb", seconds=looks)
+    choice = state.conclude(asia.result).choice
+    _, whole = dialogue(asia, "climb")
+    assert choice.cut_short == (looks < 1e9)
+    assert (requests < whole) == (looks < 1e9)
+    assert choice.requests == requests
 
 
 @pytest.mark.slow
