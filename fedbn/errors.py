@@ -19,6 +19,7 @@
      `- ResultsError     (OSError)      results cannot be read or written
 
     FedbnWarning (UserWarning)          something that a user should know, but that stops nothing
+     `- TableWarning                    the same of one table
 
 A message states what must hold and shows the offending value.
 """
@@ -104,6 +105,10 @@ class ResultsError(FedbnError, OSError):
 
 class FedbnWarning(UserWarning):
     """Something that a user should know, but that stops nothing."""
+
+
+class TableWarning(FedbnWarning):
+    """The same of one table; its text begins with the table's source and a colon."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

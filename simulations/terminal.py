@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from fedbn.errors import FedbnError, FedbnWarning
+from fedbn.errors import FedbnError, FedbnWarning, TableWarning
 from fedbn.wording import count_of
 
 if TYPE_CHECKING:
@@ -37,22 +37,31 @@ def show_error(error: FedbnError | MemoryError) -> None:
 
 @contextmanager
 def show_warnings() -> Iterator[None]:
-    """Inside, fedbn's own warnings are single lines on standard error, each said once."""
+    """Inside, fedbn's own warnings are single lines on standard error, each said once; what holds
+    of several tables is said of the first, and of how many more at the end."""
     usual = warnings.showwarning
-    said = set[str]()
+    said: dict[str, set[str]] = {}
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, FedbnWarning):
-            line = " ".join(str(message).split())
-            if line not in said:
-                print(f"fedbn: warning: {line}", file=sys.stderr)
-            said.add(line)
-        else:
+        if not issubclass(category, FedbnWarning):
             usual(message, category, *place, **more)
+            return
+        line = " ".join(str(message).split())
+        table, _, words = line.partition(": ") if issubclass(category, TableWarning) else ("",) * 3
+        tables = said.setdefault(words or line, set())
+        if not tables:
+            print(f"fedbn: warning: {line}", file=sys.stderr)
+        tables.add(table)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
-        yield
+        try:
+            yield
+        finally:
+            for words, tables in said.items():
+                if len(tables) > 1:
+                    others = count_of(len(tables) - 1, "more table")
+                    print(f"fedbn: warning: so it is with {others}: {words}", file=sys.stderr)
 
 
 def print_json(content: Mapping[str, Any]) -> None:

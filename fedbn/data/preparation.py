@@ -26,7 +26,7 @@ from fedbn.data.doubts import date_words, missing_codes, record_numbers
 from fedbn.data.scales import one_interval_words
 from fedbn.data.schema import MISSING_CELLS, MISSING_STATE, Kind, Schema, Variable
 from fedbn.data.table_format import TableFormat
-from fedbn.errors import ConfigError, DataError, FedbnWarning
+from fedbn.errors import ConfigError, DataError, TableWarning
 from fedbn.wording import count_of
 
 NA_LIKE = frozenset(
@@ -497,4 +497,4 @@ def _warn_of_numbers(source: str, data: Dataset) -> None:
 
 
 def _warn(words: str) -> None:
-    warnings.warn(words, FedbnWarning, stacklevel=5)
+    warnings.warn(words, TableWarning, stacklevel=5)

@@ -35,7 +35,7 @@ from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation, Prepared, prepare
 from fedbn.data.schema import Kind, Schema, find_kind, suits
 from fedbn.data.table_format import TableFormat
-from fedbn.errors import ConfigError, DataError, FedbnWarning, SchemaError
+from fedbn.errors import ConfigError, DataError, SchemaError, TableWarning
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
 
@@ -121,7 +121,7 @@ def read_prepared(
         written = {name: column.texts for name, column in columns.items()}
         found = replace(found, dataset=mapping.apply(found.dataset, written))
     for words in twin_words(found.dataset):
-        warnings.warn(f"{source}: {words}", FedbnWarning, stacklevel=3)
+        warnings.warn(f"{source}: {words}", TableWarning, stacklevel=3)
     if schema is None:
         return found
     return replace(found, dataset=found.dataset.with_schema(schema, source))
