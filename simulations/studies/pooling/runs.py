@@ -14,7 +14,7 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset
 from fedbn.data.partition import partition_dirichlet_latent
-from fedbn.federation.counting import Counting, open_counting
+from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import answer_request, answer_to_arrays
 from fedbn.federation.message import to_arrays
 from fedbn.federation.rounds import client_round, server_round, site_rng
@@ -130,6 +130,9 @@ def _outcome(
         "climb_bytes": more,
         "requests": climb.choice.requests,
         "families": climb.choice.families,
+        "counts_cut_short": counts.choice is not None and counts.choice.cut_short,
+        "climb_cut_short": climb.choice.cut_short,
+        "climb_unguarded": climb.choice.unguarded,
         "mechanisms": counts.choice.mechanisms if counts.choice else (),
     }
 
@@ -164,7 +167,8 @@ def _choose_by_counts(
     result: FederationResult, tables: Mapping[str, Dataset], choose: str, seed: int
 ) -> tuple[FederationResult, int]:
     """The result by counts, and the bytes of one site's answers."""
-    dialogue: Counting = open_counting(result, choose=choose, count_rounds=10, ess=1.0, seed=seed)
+    rule = ConsensusSettings(choose=choose)
+    dialogue = begin_choosing(result, rule, ess=1.0, seed=seed)
     sent = 0
     while (wanted := dialogue.request()) is not None:
         answers = {site: answer_request(wanted, table, 1.0) for site, table in tables.items()}
