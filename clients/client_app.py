@@ -48,6 +48,7 @@ from fedbn.federation.missing_shares import missing_shares, shares_text
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.sums_message import CONDITIONALS, MOMENTS, SCATTERS
+from fedbn.federation.whole_families import whole_families, with_own_families
 from fedbn.networks.family_counts import families_of
 from fedbn.networks.moments import family_pairs, moments_of
 from fedbn.scores.family_scores import own_scores
@@ -120,10 +121,12 @@ def tell_moments(request: Request) -> RecordDict:
     dag = consensus_of(request.message, schema)
     if dag is None:
         raise MessageError("server: a request for moments must hold a consensus")
+    own = request.own_part(schema)
+    dag = with_own_families(dag, own.names)
     policy.require_counts(request.rows, families_of([dag]))
     pairs = family_pairs(dag)
-    table = table_of_products(request, schema, pairs)
-    found = moments_to_arrays(moments_of(table, pairs), dag, schema)
+    table = table_of_products(request, own, pairs)
+    found = moments_to_arrays(moments_of(table, pairs), dag, own)
     return RecordDict({"moments": record_of(found)})
 
 
@@ -146,26 +149,28 @@ def tell_conditional(request: Request) -> RecordDict:
     dag = consensus_of(request.message, schema)
     if dag is None or schema.kind != "mixed":
         raise MessageError("server: a request for sums must hold a consensus over both kinds")
-    wanted = MixedFamilies(dag, schema)
-    policy.require_counts(request.rows, families_of([dag]))
+    own = request.own_part(schema)
+    whole = whole_families(dag, own.names)
+    wanted = MixedFamilies(with_own_families(dag, own.names), own)
+    policy.require_counts(request.rows, families_of([wanted.dag]))
     policy.require_unrounded()
     policy.require_cells(np.array([request.rows]))
-    table = policy.permit_exact(agreed_table(request, request.task.schema).dataset).with_schema(
-        schema
-    )
+    table = policy.permit_exact(agreed_table(request, schema).dataset).with_schema(own)
     counts = category_tables(table, wanted)
-    kept = policy.permit_counts(counts, compared=False)
+    kept = None if counts is None else policy.permit_counts(counts, compared=False)
     told, least = set(), policy.rule.least
-    for node, variable in enumerate(schema.variables):
+    for node, variable in enumerate(own.variables):
+        if variable.name not in whole:
+            continue
         family = wanted.table_family(node)
-        small = family is not None and family not in kept.tables.place
+        small = family is not None and (kept is None or family not in kept.tables.place)
         if variable.states is None and least > 1:
             small = small or tells_few(table, wanted.number_family(node), least)
         if not small:
             told.add(node)
     policy.require_any(told)
     families = [each for node in told if (each := wanted.table_family(node)) is not None]
-    request.enter_sums(counts.of(families) if families else None)
+    request.enter_sums(counts.of(families) if counts is not None and families else None)
     found = mixed_sums(table, wanted).only(frozenset(told))
     return RecordDict({"conditional": record_of(sums_to_arrays(found, wanted))})
 

@@ -12,19 +12,29 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 from flwr.app import MessageType, RecordDict
 
 from fedbn.errors import DataError, NetworkError
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
+from fedbn.federation.known_parameters import (
+    dag_with_parameters,
+    parameters_of_own_sums,
+    under_agreed_places,
+)
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult
 from fedbn.federation.sums_message import CONDITIONALS, moments_from_arrays, sums_from_arrays
 from fedbn.federation.sums_message import MOMENTS as FORM
-from fedbn.federation.whole_families import columns_differ, columns_of, own_families
+from fedbn.federation.whole_families import (
+    columns_differ,
+    columns_of,
+    own_families,
+    whole_families,
+    with_own_families,
+)
 from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import Network
@@ -37,9 +47,11 @@ from fedbn.networks.mixed_parameters import (
     spreads_of_moments,
     spreads_of_sums,
 )
-from fedbn.networks.mixed_sums import MixedFamilies
+from fedbn.networks.mixed_sums import MixedFamilies, MixedSums, sums_of_moments
+from fedbn.networks.moments import Moments
 from fedbn.networks.parameter_sources import ParameterSources, remarks_on
 from fedbn.wire.arrays import ArrayFormat
+from fedbn.wire.npy import Arrays
 from server.counting import answers_to
 from server.replies import Sites, arrays_in, record_of, task_record
 
@@ -139,10 +151,14 @@ def _held_back(
 
 
 def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
-    _require_same_columns(result)
+    if columns_differ(result):
+        return _of_own_columns(sites, result, run)
     dag = with_numbers_last(result.consensus.dag, result.schema, run.consensus.known)
     wanted = MixedFamilies(dag, result.schema)
-    read = partial(sums_from_arrays, wanted=wanted)
+
+    def read(arrays: Arrays, _: str) -> MixedSums:
+        return sums_from_arrays(arrays, wanted)
+
     answers, refused = _ask_about(dag, sites, result, run, CONDITIONAL, CONDITIONALS, read)
     sources = ParameterSources(
         tuple(sorted(answers)),
@@ -162,9 +178,13 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
 
 
 def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
-    _require_same_columns(result)
+    if columns_differ(result):
+        return _of_own_columns(sites, result, run)
     dag = result.consensus.dag
-    read = partial(moments_from_arrays, dag=dag, schema=result.schema)
+
+    def read(arrays: Arrays, _: str) -> Moments:
+        return moments_from_arrays(arrays, dag, result.schema)
+
     moments, refused = _ask_about(dag, sites, result, run, MOMENTS, FORM, read)
     sources = ParameterSources(
         tuple(sorted(moments)),
@@ -179,11 +199,35 @@ def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> Fitted
     return _fit_if_answered(sources, fit)
 
 
-def _require_same_columns(result: FederationResult) -> None:
-    if columns_differ(result):
-        raise DataError(
-            "moments of numbers are not put together yet where sites have different columns"
+def _of_own_columns(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+    """Where sites have different columns: those that have a family whole are asked for theirs."""
+    consensus, schema, known = result.consensus.dag, result.schema, run.consensus.known
+    dag, columns = dag_with_parameters(consensus, schema, known), columns_of(result)
+    names = {site: tuple(schema.names[k] for k in sorted(own)) for site, own in columns.items()}
+    sites = sites.only({site for site, own in names.items() if whole_families(dag, own)})
+    kind, form = MOMENTS, FORM
+    if schema.kind == "mixed":
+        kind, form = CONDITIONAL, CONDITIONALS
+
+    def read(arrays: Arrays, client: str) -> MixedSums:
+        own, part = with_own_families(dag, names[client]), schema.restrict(names[client])
+        if schema.kind == "gaussian":
+            sums = sums_of_moments(moments_from_arrays(arrays, own, part), own)
+        else:
+            sums = sums_from_arrays(arrays, MixedFamilies(own, part))
+        return under_agreed_places(sums, dag, names[client])
+
+    answers, refused = _ask_about(dag, sites, result, run, kind, form, read)
+    sources = ParameterSources(tuple(sorted(answers)), tuple(sorted(refused.items())))
+
+    def fit() -> Fitted:
+        network, found = parameters_of_own_sums(
+            consensus, schema, answers, columns, known, run.parameter_ess
         )
+        told = replace(found, refused=sources.refused)
+        return network, told if network is not None else replace(told, failure=UNKNOWN)
+
+    return _fit_if_answered(sources, fit)
 
 
 def _ask_about(
@@ -193,15 +237,16 @@ def _ask_about(
     run: ServerRun,
     kind: str,
     form: ArrayFormat,
-    read: Callable[..., Sums],
+    read: Callable[[Arrays, str], Sums],
 ) -> tuple[dict[str, Sums], dict[str, str]]:
-    """Site -> its checked sums of the families of a DAG, and site -> why it has none."""
+    """Site -> its checked sums of the families of a DAG, and site -> why it has none; `read` is
+    told whose they are."""
     schema = result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
     record = record_of(to_arrays(asked))
     content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
 
     def read_sums(reply: RecordDict, client: str) -> Sums:
-        return read(arrays_in(reply, form, run.limits))
+        return read(arrays_in(reply, form, run.limits), client)
 
     return sites.ask(kind, content, read_sums)

@@ -542,9 +542,6 @@ class Experiment(Settings):
             f"discretise and aggregation = {self.consensus.aggregation} (give cuts)": (
                 bool(self.tables.discretise) and self.consensus.aggregation != "open"
             ),
-            f"several row weights and choose = {self.consensus.choose}": (
-                len(self.learner.ladder) > 1 and self.consensus.choose != "smhd"
-            ),
             f"aggregation = {self.consensus.aggregation} and parameters = federated (set none)": (
                 self.consensus.aggregation != "open" and self.rounds.parameters == "federated"
             ),

@@ -6,10 +6,11 @@ is of the rows of these sites, and a family that no site has whole has no table 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.state import FederationResult
+from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyTables
 
 Columns = Mapping[str, frozenset[int]]
@@ -33,6 +34,30 @@ def columns_differ(result: FederationResult) -> bool:
 def own_families(families: Iterable[Family], columns: frozenset[int]) -> tuple[Family, ...]:
     """Those of which all columns are there, in their order."""
     return tuple(each for each in families if {each.node, *each.parents} <= columns)
+
+
+def with_own_families(dag: DAG, names: Collection[str]) -> DAG:
+    """A DAG over some of its variables: with the families that lie in them; the others have no
+    parents.
+
+    >>> with_own_families(DAG.from_edges("abc", ["ab", "bc", "ac"]), "ab").edges
+    (('a', 'b'),)
+    >>> with_own_families(DAG.from_edges("abc", ["ab", "bc", "ac"]), "bc").edges
+    ()
+    """
+    whole = set(whole_families(dag, names))
+    arcs = [(parent, child) for parent, child in dag.edges if child in whole]
+    return DAG.from_edges(sorted(names), arcs)
+
+
+def whole_families(dag: DAG, names: Collection[str]) -> tuple[str, ...]:
+    """The variables among these whose parents are among them."""
+    own = set(names)
+    return tuple(
+        name
+        for name, parents in zip(dag.names, dag.parent_sets(), strict=True)
+        if name in own and all(dag.names[p] in own for p in parents)
+    )
 
 
 def requests_of(wanted: FamilyRequest, columns: Columns) -> dict[str, FamilyRequest]:

@@ -7,7 +7,7 @@ see `fedbn.networks.moments`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,15 +129,21 @@ def parameters_where_known(
     """
     schema, cpts, lacking = _tables_of_sites(dag, sites, ess)
     dag = dag.reorder(schema.names)
+    nodes = with_known_ancestors(dag, cpts)
+    if not nodes:
+        return None, lacking
+    names = [schema.names[node] for node in nodes]
+    tables = tuple(cpts[node] for node in nodes)
+    return BayesianNetwork(dag.restrict(names), schema.restrict(names), tables), lacking
+
+
+def with_known_ancestors(dag: DAG, nodes: Iterable[int]) -> tuple[int, ...]:
+    """Of these nodes those whose ancestors are all among them, ascending."""
     known = np.zeros(dag.n, dtype=np.bool_)
-    known[list(cpts)] = True
+    known[list(nodes)] = True
     for node in dag.topological_order():
         known[node] &= known[list(dag.parents(node))].all()
-    names = tuple(name for name, kept in zip(schema.names, known, strict=True) if kept)
-    if not names:
-        return None, lacking
-    tables = tuple(cpts[node] for node in np.flatnonzero(known).tolist())
-    return BayesianNetwork(dag.restrict(names), schema.restrict(names), tables), lacking
+    return tuple(np.flatnonzero(known).tolist())
 
 
 def _tables_of_sites(

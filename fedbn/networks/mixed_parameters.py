@@ -13,12 +13,14 @@ from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import (
     ConditionalGaussianNetwork,
+    Network,
     Regressions,
 )
-from fedbn.networks.conditional_sums import ConditionalSums, regressions_of_sites
-from fedbn.networks.fitting import smoothed_table
+from fedbn.networks.conditional_sums import regressions_of_sites
+from fedbn.networks.family_counts import Family
+from fedbn.networks.fitting import smoothed_table, with_known_ancestors
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-from fedbn.networks.mixed_sums import MixedFamilies, MixedSums
+from fedbn.networks.mixed_sums import MixedFamilies, MixedSums, sums_of_moments
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 
 Shifts = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
@@ -42,27 +44,97 @@ def mixed_parameters(
     Raises NetworkError, naming all, where no site told some family; DataError where a number has no
     noise.
     """
-    names, lacking = wanted.schema.names, []
-    parameters: list[Floats | Regressions] = []
+    found = _fit_families(wanted, sites, ess)
+    lacking = [repr(name) for v, name in enumerate(wanted.schema.names) if v not in found.fitted]
+    if lacking:
+        families = "family" if len(lacking) == 1 else "families"
+        raise NetworkError(f"nobody counted the {families} of {', '.join(lacking)}")
+    parameters = tuple(found.fitted.values())
+    network = ConditionalGaussianNetwork(wanted.dag, wanted.schema, parameters)
+    return MixedParameters(network, found.shifts)
+
+
+@dataclass(frozen=True)
+class KnownParameters:
+    """What sites with different columns know together.
+
+    Attributes
+    ----------
+    network : of the variables whose parameters, and those of all ancestors, are known; None where
+        no variable is such.
+    lacking : the families that no site told.
+    shifts : as in `MixedParameters`.
+    apart : the numbers with such constants, and those that have one of them as parent, if not the
+        same sites told the families of all these: the equations are each of its own sites, and may
+        be of no population together.
+    """
+
+    network: Network | None
+    lacking: tuple[Family, ...]
+    shifts: Shifts
+    apart: tuple[str, ...]
+
+
+def parameters_of_known_families(
+    wanted: MixedFamilies, sites: Mapping[str, MixedSums], ess: float = 1.0
+) -> KnownParameters:
+    """As `mixed_parameters`, where sites told the families that they have all columns of. Where all
+    columns are numbers the network is linear Gaussian."""
+    found = _fit_families(wanted, sites, ess)
+    dag, schema = wanted.dag, wanted.schema
+    nodes = with_known_ancestors(dag, found.fitted)
+    lacking = tuple(Family(v, dag.parents(v)) for v in range(dag.n) if v not in found.fitted)
+    shifts = tuple(own for own in found.shifts if schema.index(own[0]) in nodes)
+    shifted = {schema.index(name) for name, _ in shifts}
+    below = {v for v in nodes if v in shifted or shifted.intersection(dag.parents(v))}
+    here = {tuple(site for site, own in sorted(sites.items()) if v in own.told) for v in below}
+    apart = tuple(schema.names[v] for v in sorted(below)) if len(here) > 1 else ()
+    network: Network | None = None
+    if nodes:
+        names = [schema.names[v] for v in nodes]
+        parameters = tuple(found.fitted[v] for v in nodes)
+        mixed = ConditionalGaussianNetwork(dag.restrict(names), schema.restrict(names), parameters)
+        network = linear_gaussian(mixed) if schema.kind == "gaussian" else mixed
+    return KnownParameters(network, lacking, shifts, apart)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The parameters of the families that some site told, by variable, ascending; and shifts."""
+
+    fitted: Mapping[int, Floats | Regressions]
+    shifts: Shifts
+
+
+def _fit_families(wanted: MixedFamilies, sites: Mapping[str, MixedSums], ess: float) -> _Fitted:
+    fitted: dict[int, Floats | Regressions] = {}
     shifts = []
     for node, variable in enumerate(wanted.schema.variables):
         here = {site: sums for site, sums in sites.items() if node in sums.told}
         if not here:
-            lacking.append(names[node])
-        elif variable.states is not None:
+            continue
+        if variable.states is not None:
             counts = np.sum([here[site].tables[node] for site in sorted(here)], axis=0)
-            parameters.append(smoothed_table(counts, ess))
+            fitted[node] = smoothed_table(counts, ess)
         else:
             own = {site: sums.numbers[node] for site, sums in here.items()}
             found = regressions_of_sites(variable.name, own, ess)
-            parameters.append(found.equations)
+            fitted[node] = found.equations
             if found.shifts:
                 shifts.append((variable.name, tuple(sorted(found.shifts.items()))))
-    if lacking:
-        families = "family" if len(lacking) == 1 else "families"
-        raise NetworkError(f"nobody counted the {families} of {', '.join(map(repr, lacking))}")
-    network = ConditionalGaussianNetwork(wanted.dag, wanted.schema, tuple(parameters))
-    return MixedParameters(network, tuple(shifts))
+    return _Fitted(fitted, tuple(shifts))
+
+
+def linear_gaussian(network: ConditionalGaussianNetwork) -> LinearGaussianNetwork:
+    """The same network, of numbers alone."""
+    dag, n = network.dag, network.dag.n
+    coefficients, intercepts, deviations = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+    for node in range(n):
+        own = network.regressions(node)
+        coefficients[list(dag.parents(node)), node] = own.coefficients[0]
+        intercepts[node] = own.intercepts[0]
+        deviations[node] = own.standard_deviations[0]
+    return LinearGaussianNetwork(dag, coefficients, intercepts, deviations)
 
 
 def gaussian_parameters(
@@ -76,25 +148,16 @@ def gaussian_parameters(
     ones are those within sites (`fedbn.networks.conditional_sums`). Raises DataError where a number
     has no noise.
     """
-    pairs = family_pairs(dag)
-    place = {pair: i for i, pair in enumerate(pairs)}
-    shared = linear_gaussian_of(dag, pooled_moments(sites, pairs))
+    shared = linear_gaussian_of(dag, pooled_moments(sites, family_pairs(dag)))
     coefficients, intercepts = shared.coefficients.copy(), shared.intercepts.copy()
     deviations = shared.standard_deviations.copy()
+    sums = {site: sums_of_moments(own, dag) for site, own in sites.items()}
     shifts = []
     for node, name in enumerate(dag.names):
-        parents = list(dag.parents(node))
-        family = [*parents, node]
-        block = [[place[min(i, j), max(i, j)] for j in family] for i in family]
-        sums = {
-            site: ConditionalSums(
-                np.array([own.rows]), own.means[None, family], own.scatter[np.array(block)][None]
-            )
-            for site, own in sites.items()
-        }
-        found = regressions_of_sites(name, sums, ess=0.0)
+        own = {site: sums[site].numbers[node] for site in sites}
+        found = regressions_of_sites(name, own, ess=0.0)
         if found.shifts:
-            coefficients[parents, node] = found.equations.coefficients[0]
+            coefficients[list(dag.parents(node)), node] = found.equations.coefficients[0]
             intercepts[node] = found.equations.intercepts[0]
             deviations[node] = found.equations.standard_deviations[0]
             shifts.append((name, tuple(sorted(found.shifts.items()))))

@@ -20,6 +20,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import NumberFamily, require_numbers_last
 from fedbn.networks.conditional_sums import ConditionalSums, conditional_sums
 from fedbn.networks.family_counts import Family, FamilyCounts, count_families
+from fedbn.networks.moments import Moments, family_pairs
 from fedbn.networks.network import MAX_CELLS, configurations
 
 
@@ -93,6 +94,14 @@ class MixedSums:
         """The variables whose families are told."""
         return frozenset((*self.tables, *self.numbers))
 
+    def at(self, places: Mapping[int, int]) -> MixedSums:
+        """The sums of these of the families, in the order of their columns, under other places."""
+        return MixedSums(
+            self.rows,
+            {new: self.tables[old] for old, new in places.items() if old in self.tables},
+            {new: self.numbers[old] for old, new in places.items() if old in self.numbers},
+        )
+
     def only(self, nodes: frozenset[int]) -> MixedSums:
         """The sums of some of these families."""
         return MixedSums(
@@ -100,6 +109,19 @@ class MixedSums:
             {node: own for node, own in self.tables.items() if node in nodes},
             {node: own for node, own in self.numbers.items() if node in nodes},
         )
+
+
+def sums_of_moments(moments: Moments, dag: DAG) -> MixedSums:
+    """The moments of numbers, of `family_pairs(dag)`, as such sums."""
+    place = {pair: i for i, pair in enumerate(family_pairs(dag))}
+    numbers = {}
+    for node in range(dag.n):
+        family = [*dag.parents(node), node]
+        block = np.array([[place[min(i, j), max(i, j)] for j in family] for i in family])
+        numbers[node] = ConditionalSums(
+            np.array([moments.rows]), moments.means[None, family], moments.scatter[block][None]
+        )
+    return MixedSums(moments.rows, {}, numbers)
 
 
 def mixed_sums(dataset: Dataset, wanted: MixedFamilies) -> MixedSums:
@@ -112,12 +134,15 @@ def mixed_sums(dataset: Dataset, wanted: MixedFamilies) -> MixedSums:
             continue
         family = wanted.table_family(node)
         assert family is not None
+        assert counts is not None
         tables[node] = counts.table(family)
     return MixedSums(dataset.n_rows, tables, numbers)
 
 
-def category_tables(dataset: Dataset, wanted: MixedFamilies) -> FamilyCounts:
-    """All counts of categories that the sums hold."""
+def category_tables(dataset: Dataset, wanted: MixedFamilies) -> FamilyCounts | None:
+    """All counts of categories that the sums hold; None where every column is a number."""
+    if not wanted.categories:
+        return None
     codes = np.column_stack([dataset.column(i) for i in wanted.categories])
     families = (wanted.table_family(node) for node in range(wanted.dag.n))
     return count_families(

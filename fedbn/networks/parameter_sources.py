@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,19 +20,21 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class LackingFamily:
-    """A family whose counts nobody gave, so that its table is not known.
+    """A family of which nobody told anything, so that its table or equation is not known.
 
     Attributes
     ----------
     variable, parents : names.
     lacks : (site, the columns of the family that it lacks) of every site that lacks some.
-    silent : the sites that have all of it, and gave no counts of it.
+    silent : the sites that have all of it, and told nothing of it.
+    number : whether the variable is a number.
     """
 
     variable: str
     parents: tuple[str, ...]
     lacks: tuple[tuple[str, tuple[str, ...]], ...]
     silent: tuple[str, ...] = ()
+    number: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """For `run.json`."""
@@ -41,6 +43,7 @@ class LackingFamily:
             "parents": list(self.parents),
             "lacks": {site: list(columns) for site, columns in self.lacks},
             "silent": list(self.silent),
+            **({"number": True} if self.number else {}),
         }
 
     @classmethod
@@ -49,7 +52,8 @@ class LackingFamily:
         else."""
         lacks = tuple((site, _texts(of)) for site, of in content["lacks"].items())
         variable, parents = str(content["variable"]), _texts(content["parents"])
-        return cls(variable, parents, lacks, _texts(content["silent"]))
+        number = bool(content.get("number", False))
+        return cls(variable, parents, lacks, _texts(content["silent"]), number)
 
     @property
     def words(self) -> str:
@@ -62,9 +66,10 @@ class LackingFamily:
         who = [
             f"{printable(site)} lacks {list_some(columns, SHOWN)}" for site, columns in self.lacks
         ]
-        who += [f"{printable(site)} gave no counts of it" for site in self.silent]
+        what, of = ("equation", "sums") if self.number else ("table", "counts")
+        who += [f"{printable(site)} gave no {of} of it" for site in self.silent]
         why = "; ".join(who[:SHOWN]) + ("; and others" if len(who) > SHOWN else "")
-        return f"the table of {printable(self.variable)!r}{given} is not known: {why}"
+        return f"the {what} of {printable(self.variable)!r}{given} is not known: {why}"
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,8 @@ class ParameterSources:
         arrows are no causes.
     shifts : (number, (site, what its values lie above the common equation)), where sites have
         constants of their own.
+    apart : the numbers with such constants, and their children, where sites with different columns
+        told their families, and not the same ones all of them.
     spreads : (number, (site, mean, standard deviation)), as sites sent them.
     cut : (number, cut points), of those that are intervals in the network, not in the structure.
     """
@@ -104,15 +111,21 @@ class ParameterSources:
     added: tuple[tuple[str, str], ...] = ()
     against: tuple[str, ...] = ()
     shifts: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
+    apart: tuple[str, ...] = ()
     spreads: tuple[tuple[str, tuple[tuple[str, float, float], ...]], ...] = ()
     cut: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     def without(
-        self, dag: DAG, families: Iterable[Family], columns: Mapping[str, frozenset[int]]
+        self,
+        dag: DAG,
+        families: Iterable[Family],
+        columns: Mapping[str, frozenset[int]],
+        numbers: Collection[str] = (),
     ) -> ParameterSources:
         """The same where nobody gave these families of the consensus; `columns`: site -> its
-        columns, as places among the agreed names."""
-        lacking = tuple(lacking_of(family, dag.names, columns) for family in families)
+        columns, as places among the agreed names; `numbers`: those of them that are no
+        categories."""
+        lacking = tuple(lacking_of(family, dag.names, columns, numbers) for family in families)
         gone = {each.variable for each in lacking}
         beyond = []
         for node, name in enumerate(dag.names):
@@ -133,6 +146,7 @@ class ParameterSources:
             "added": [list(edge) for edge in self.added],
             "against": list(self.against),
             "shifts": {variable: dict(sites) for variable, sites in self.shifts},
+            "apart": list(self.apart),
             "spreads": {
                 variable: {site: [mean, deviation] for site, mean, deviation in sites}
                 for variable, sites in self.spreads
@@ -165,7 +179,11 @@ def remarks_on(sources: ParameterSources) -> list[str]:
     lines += held_back_words(dict(sources.held_back))
     lines += [each.words for each in sources.not_given]
     lines += _network_words(
-        sources.added, sources.turned, [name for name, _ in sources.shifts], dict(sources.cut)
+        sources.added,
+        sources.turned,
+        [name for name, _ in sources.shifts],
+        dict(sources.cut),
+        sources.apart,
     )
     failure = [f"the consensus has no parameters: {sources.failure}"] if sources.failure else []
     return lines + failure
@@ -176,6 +194,7 @@ def _network_words(
     turned: Sequence[Sequence[str]],
     shifted: Sequence[str],
     cut: Mapping[str, Sequence[float]],
+    apart: Sequence[str] = (),
 ) -> list[str]:
     """How the network with parameters differs from the consensus, and from what a site has."""
     lines = [added_words(added, turned)] if added else []
@@ -184,6 +203,12 @@ def _network_words(
             f"sites differ by a constant in {list_some(shifted, SHOWN)}: the equations are those "
             "within sites, with the mean of the constants over all rows; fedbn query --site uses "
             "those of one site"
+        )
+    if apart:
+        lines.append(
+            f"the equations of {list_some(apart, SHOWN)} are not of the same sites, and sites "
+            "differ by a constant there: each is true of its own sites, but together they may be "
+            "of no population; fedbn query --site asks about one site"
         )
     return lines + ([cut_words(cut)] if cut else [])
 
@@ -202,7 +227,7 @@ def remarks_in(run: Mapping[str, Any], source: str) -> list[str]:
         ]
         lines += _network_words(
             told.get("added", ()), told.get("turned", ()), list(told.get("shifts", ())),
-            told.get("cut", {}),
+            told.get("cut", {}), told.get("apart", ()),
         )  # fmt: skip
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ResultsError(
@@ -324,7 +349,7 @@ def unanswered_in(run: Mapping[str, Any], source: str) -> dict[str, str]:
     try:
         for variable, ancestors in beyond.items():
             of = "; ".join(lacking[each] for each in ancestors)
-            found[str(variable)] = f"it descends from a variable without a table: {of}"
+            found[str(variable)] = f"it descends from a variable without a table or equation: {of}"
     except (AttributeError, KeyError, TypeError):
         raise ResultsError(
             f'{source}: "beyond" must be {{variable: [ancestors]}}, found {beyond!r:.80}'
@@ -354,7 +379,10 @@ def held_back_words(held_back: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def lacking_of(
-    family: Family, names: Sequence[str], columns: Mapping[str, frozenset[int]]
+    family: Family,
+    names: Sequence[str],
+    columns: Mapping[str, frozenset[int]],
+    numbers: Collection[str] = (),
 ) -> LackingFamily:
     """Who lacks what of a family that nobody gave; `columns` are the agreed ones of every site."""
     whole = {family.node, *family.parents}
@@ -364,6 +392,7 @@ def lacking_of(
         tuple(names[p] for p in family.parents),
         tuple((site, tuple(names[k] for k in of)) for site, of in gone.items() if of),
         tuple(site for site, of in gone.items() if not of),
+        names[family.node] in numbers,
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbn.data.cuts import Cuts, parse_cuts
-from fedbn.data.schema import Schema, Variable
+from fedbn.data.schema import Kind, Schema, Variable
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
 from fedbn.networks.family_counts import (
     FamilyTables,
@@ -175,6 +175,7 @@ class _Reading:
         """The rows of a site's table or file."""
         from fedbn.federation.agreement import own_part
         from fedbn.federation.site_table import site_table
+        from simulations.sites.divided_table import of_own_columns
         from simulations.sites.tables import open_site
 
         path, decided = open_site(site)
@@ -184,8 +185,12 @@ class _Reading:
                 f"{site} has disclosure = {rule!r}, and this command counts all rows exactly: let "
                 "a run count under it (--parameters federated)"
             )
-        schema = self.schema
-        found = site_table(path, schema.kind, self.settings, decided, schema.cuts)
+        schema, settings = self.schema, self.settings
+        kind: Kind = schema.kind
+        cuts: Mapping[str, Cuts] = schema.cuts
+        if self.own_columns:
+            kind, settings, cuts = of_own_columns(kind, settings, path, decided, cuts)
+        found = site_table(path, kind, settings, decided, cuts)
         if self.own_columns:
             schema = own_part(schema, found.dataset.names)
         return found.dataset.with_schema(schema, site)
@@ -196,41 +201,56 @@ def _fit(
 ) -> tuple[Network, ParameterSources]:
     """The parameters from sums over the tables, as in a run, and what there is to say of them."""
     if any(table.names != reading.schema.names for table in tables.values()):
-        return _fit_where_known(checkpoint, tables)
+        return _fit_where_known(checkpoint, reading, tables)
     return _fit_all(checkpoint, reading, tables)
 
 
 def _fit_where_known(
-    checkpoint: Checkpoint, tables: Mapping[str, Dataset]
-) -> tuple[BayesianNetwork, ParameterSources]:
+    checkpoint: Checkpoint, reading: _Reading, tables: Mapping[str, Dataset]
+) -> tuple[Network, ParameterSources]:
     """The parameters of the families that some table has all columns of, and who lacks what."""
+    from fedbn.federation.known_parameters import (
+        dag_with_parameters,
+        parameters_of_own_sums,
+        sums_of_table,
+    )
     from fedbn.federation.runs import server_run
     from fedbn.federation.whole_families import own_families
     from fedbn.networks.fitting import parameters_where_known
 
-    schema = checkpoint.state.schema
-    if schema.kind != "categorical":
-        raise ConfigError(
-            "parameters of numbers are not estimated where tables have different columns"
-        )
+    schema, run = reading.schema, server_run(checkpoint.experiment)
     assert checkpoint.state.result is not None
-    dag = checkpoint.state.result.consensus.dag
+    dag, known = checkpoint.state.result.consensus.dag, run.consensus.known
     columns = {
         site: frozenset(schema.index(name) for name in table.names)
         for site, table in tables.items()
     }
-    counts = []
-    for site, table in tables.items():
-        own = own_families(families_of([dag]), columns[site])
-        if own:
-            counts.append(count_own_families(table, FamilyTables(schema, own)))
-    if not counts:
+    fitted = dag if schema.kind == "categorical" else dag_with_parameters(dag, schema, known)
+    families = {site: own_families(families_of([fitted]), own) for site, own in columns.items()}
+    asked = {site: table for site, table in tables.items() if families[site]}
+    if not asked:
         raise ConfigError("no table has all columns of a family of the consensus")
-    ess = server_run(checkpoint.experiment).parameter_ess
-    network, lacking = parameters_where_known(dag, counts, ess)
+    network: Network | None
+    if schema.kind == "categorical":
+        counts = [
+            count_own_families(table, FamilyTables(schema, families[site]))
+            for site, table in asked.items()
+        ]
+        network, lacking = parameters_where_known(dag, counts, run.parameter_ess)
+        sources = ParameterSources(tuple(sorted(tables))).without(dag, lacking, columns)
+    else:
+        sums = {site: sums_of_table(table, fitted, schema.kind) for site, table in asked.items()}
+        network, sources = parameters_of_own_sums(
+            dag, schema, sums, columns, known, run.parameter_ess
+        )
     if network is None:
         raise ConfigError("every table of the network needs another one that is not known")
-    return network, ParameterSources(tuple(sorted(tables))).without(dag, lacking, columns)
+    return network, replace(sources, cut=_cut_now(reading))
+
+
+def _cut_now(reading: _Reading) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """The numbers that are intervals now, and their cut points."""
+    return tuple((name, tuple(points)) for name, points in sorted(reading.cuts.items()))
 
 
 def _fit_all(
@@ -253,7 +273,7 @@ def _fit_all(
     dag, schema = checkpoint.state.result.consensus.dag, reading.schema
     run = server_run(checkpoint.experiment)
     ess, known = run.parameter_ess, run.consensus.known
-    cut = tuple((name, tuple(points)) for name, points in sorted(reading.cuts.items()))
+    cut = _cut_now(reading)
     if schema.kind == "categorical":
         counts = [count_families(table, families_of([dag])) for table in tables.values()]
         return (

@@ -67,7 +67,7 @@ def read_prepared(
     site = decided or SiteFile()
     settings = experiment.tables
     if experiment.consensus.variables == "union":
-        settings, cuts = _of_own_columns(settings, path, site, cuts)
+        kind, settings, cuts = of_own_columns(kind, settings, path, site, cuts)
     how = site_preparation(settings, site, cuts)
     status = Path(path).stat() if Path(path).is_file() else None
     stamp = (status.st_mtime_ns, status.st_size) if status else None
@@ -78,19 +78,25 @@ def read_prepared(
     return found
 
 
-def _of_own_columns(
-    settings: TableSettings, path: str, site: SiteFile, cuts: Mapping[str, Cuts] | None
-) -> tuple[TableSettings, Mapping[str, Cuts]]:
-    """The settings and cut points of the columns that a table has, where it may lack some."""
+def of_own_columns(
+    kind: Kind,
+    settings: TableSettings,
+    path: str,
+    site: SiteFile,
+    cuts: Mapping[str, Cuts] | None,
+) -> tuple[Kind, TableSettings, Mapping[str, Cuts]]:
+    """The kind, settings and cut points of the columns that a table has, where it may lack some."""
     given = site_preparation(settings, site, cuts)
-    if not (given.cuts or settings.numbers):
-        return settings, {}
+    if not (given.cuts or given.numbers):
+        return kind, settings, {}
     own = site.mapping.columns
     known = {own.get(name, name) for name in column_names(path, given.form)}
-    agreed = settings.preparation(cuts).cuts
-    numbers = tuple(name for name in settings.numbers if name in known)
-    own_cuts = {name: found for name, found in agreed.items() if name in known}
-    return replace(settings, numbers=numbers), own_cuts
+    agreed = settings.preparation(cuts)
+    numbers = tuple(name for name in agreed.numbers if name in known)
+    own_cuts = {name: found for name, found in agreed.cuts.items() if name in known}
+    if kind == "mixed" and agreed.numbers and not numbers:
+        kind = "categorical"
+    return kind, replace(settings, numbers=numbers), own_cuts
 
 
 @dataclass(frozen=True)

@@ -338,6 +338,20 @@ def test_what_has_no_judge_is_refused_by_name() -> None:
         ConsensusSettings(variables="union", choose="counts", site_column="c")
 
 
+def test_with_several_row_weights_structures_choose_the_weight(child: list[Path]) -> None:
+    """The moves begin where structures alone end, and families of all weights are counted."""
+    ladder: dict = {"row-weight": "ladder", "parameters": "none"}
+    alone = federated(child, **ladder).result
+    counted = federated(child, **ladder, choose="counts").result
+    assert counted.row_weight == alone.row_weight == counted.choice.row_weight
+    assert len(counted.classes) > len(alone.classes)
+    at_start = next(each for each in counted.classes if each.row_weight == alone.row_weight)
+    assert at_start.consensus.dag == alone.consensus.dag
+    ladder["row-weight"] = str(alone.row_weight)
+    one = federated(child, **ladder, choose="counts").result
+    assert counted.choice.families > one.choice.families
+
+
 @pytest.fixture
 def measured(tmp_path: Path) -> list[Path]:
     """Four sites of unequal sizes with numbers and a category, each with means of its own; x -> m
@@ -376,6 +390,29 @@ def test_numbers_of_different_columns_are_chosen_alike(measured: list[Path], cho
     assert frozenset("xy") not in joined
     again = choice_from_dict(choice_to_dict(api.choice), api.schema)
     assert choice_to_dict(again) == choice_to_dict(api.choice)
+
+
+@pytest.mark.parametrize("score", ["mixed-bic", "gaussian-bic"])
+def test_parameters_of_numbers_are_those_that_the_command_makes_of_the_tables(
+    fedbn: Fedbn, measured: list[Path], tmp_path: Path, score: str
+) -> None:
+    """The run asks its sites; `fedbn parameters` has the tables."""
+    out, how = tmp_path / "out", ["--numbers", "m,x,y"]
+    if score == "gaussian-bic":
+        measured, how = measured[:3], ["--leave-out", "w"]
+        write_table(read_dataset(measured[2], "gaussian"), measured[2])
+        with measured[2].open() as file:
+            assert file.readline() == "m,x,y\n"
+    asked = ("simulate", "--sites", *measured, "--variables", "union", "--score", score, *how)
+    said = fedbn(*asked, "--engine", "in-process", "--parameters", "federated", "--out", out)
+    assert said.status == 0, said.err
+    before = (out / "network.json").read_bytes()
+    told = json.loads((out / "run.json").read_text())["parameters"]
+    assert told.get("failure") is None
+    assert "large" not in told["spreads"]["m"]
+    again = fedbn("parameters", out, "--sites", *measured)
+    assert again.status == 0, again.err
+    assert (out / "network.json").read_bytes() == before
 
 
 @pytest.mark.slow

@@ -184,7 +184,6 @@ def test_every_row_weight_of_the_ladder_is_learned_on_a_sites_own_columns(
         ({"groups": "auto"}, "groups = auto"),
         ({"fusion": "genetic-union"}, "fusion = genetic-union"),
         ({"discretise": ("4",), "aggregation": "secure-sums"}, "discretise and aggregation"),
-        ({"row_weight": "ladder", "choose": "climb"}, "several row weights and choose = climb"),
     ],
 )
 def test_what_is_not_defined_is_refused_by_name(settings: dict, words: str) -> None:
