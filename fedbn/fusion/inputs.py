@@ -181,21 +181,26 @@ def _merge_over_union(
     """Inputs over all names: DAGs are equal that have the same edges and the same names."""
     names = tuple(sorted(set().union(*(dag.names for dag in dags))))
     place = {name: v for v, name in enumerate(names)}
+    columns: dict[tuple[str, ...], tuple[NDArray[np.intp], bytes]] = {}
     groups: dict[tuple[bytes, bytes], list[int]] = {}
-    made: dict[tuple[bytes, bytes], tuple[DAG, Bools]] = {}
     for i, dag in enumerate(dags):
-        own = np.array(list(map(place.__getitem__, dag.names)), dtype=np.intp)
-        observed = np.zeros(len(names), dtype=np.bool_)
-        observed[own] = True
-        whole = dag.extend(names)
-        key = _key(whole.arcs, len(names)), np.packbits(~observed).tobytes()
-        groups.setdefault(key, []).append(i)
-        made.setdefault(key, (whole, observed))
+        if dag.names not in columns:
+            own = np.array(list(map(place.__getitem__, dag.names)), dtype=np.intp)
+            unseen = np.ones(len(names), dtype=np.bool_)
+            unseen[own] = False
+            columns[dag.names] = own, np.packbits(unseen).tobytes()
+        own, lacking = columns[dag.names]
+        groups.setdefault((_key(own[dag.arcs], len(names)), lacking), []).append(i)
     keys = sorted(groups)
-    merged = _merge(names, [made[key][0] for key in keys], [groups[key] for key in keys], given)
-    shown = np.stack([made[key][1] for key in keys])
+    members = [groups[key] for key in keys]
+    distinct = [dags[of[0]] for of in members]
+    spread = [dag.spread(names, columns[dag.names][0]) for dag in distinct]
+    merged = _merge(names, spread, members, given)
+    shown = np.zeros((len(keys), len(names)), dtype=np.bool_)
+    for row, dag in zip(shown, distinct, strict=True):
+        row[columns[dag.names][0]] = True
     shown.flags.writeable = False
-    counts = _count_sites([key[1] for key in keys], [groups[key] for key in keys], sites)
+    counts = _count_sites([lacking for _, lacking in keys], members, sites)
     return replace(merged, observed=shown, site_counts=counts)
 
 

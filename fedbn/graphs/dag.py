@@ -137,11 +137,11 @@ class DAG(Graph):
         """
         if tuple(names) == self.names:
             return self
-        place = {name: v for v, name in enumerate(names)}
+        whole = DAG.empty(names).names
+        place = {name: v for v, name in enumerate(whole)}
         if unknown := sorted(set(self.names) - set(place)):
-            raise StructureError(f"{unknown[0]!r} must be one of the variables {tuple(names)}")
-        own = np.array([place[name] for name in self.names], dtype=np.intp)
-        return DAG.from_arcs(tuple(names), own[self.arcs])
+            raise StructureError(f"{unknown[0]!r} must be one of the variables {whole}")
+        return self.spread(whole, np.array([place[name] for name in self.names], dtype=np.intp))
 
     def restrict(self, names: Sequence[str]) -> DAG:
         """The edges among `names`, some of its own; paths over others are not heeded.

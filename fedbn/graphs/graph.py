@@ -133,6 +133,19 @@ class Graph:
             made._keep(names, matrix, None)
         return made
 
+    def spread(self, names: tuple[str, ...], places: NDArray[np.intp]) -> Self:
+        """The same graph over more variables, `names`; its own have these places among them, [n],
+        each another one."""
+        made = type(self).__new__(type(self))  # isolated variables make no graph wrong
+        if self._matrix is None or len(names) > WIDE:
+            made._keep(names, None, _ascending(places[self.arcs], len(names)))
+        else:
+            matrix = np.zeros((len(names), len(names)), dtype=np.bool_)
+            matrix[places[:, None], places] = self._matrix
+            matrix.flags.writeable = False
+            made._keep(names, matrix, None)
+        return made
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented

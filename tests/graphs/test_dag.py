@@ -49,6 +49,10 @@ def test_a_dag_kept_as_arcs_is_the_same(dag: DAG) -> None:
         wide = DAG.from_edges(dag.names, dag.edges)
         backwards = wide.reorder(dag.names[::-1])
         again = DAG.from_parent_bits(dag.names, dag.parent_bits)
+        more = dag.extend(("0", *dag.names[::-1], "~"))
+        assert wide.extend(("0", *dag.names[::-1], "~")) == more
+    assert dag.extend(more.names) == more == DAG.from_edges(more.names, dag.edges)
+    assert not dag.extend(more.names).adjacency.flags.writeable
     assert wide == again == dag == pickle.loads(pickle.dumps(wide))
     assert backwards == dag.reorder(dag.names[::-1])
     assert np.array_equal(wide.adjacency, dag.adjacency)
