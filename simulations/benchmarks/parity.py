@@ -202,6 +202,11 @@ def text_of(value: Any) -> str:
         return text_of(sorted(map(text_of, value)))
     if hasattr(value, "edges"):
         return text_of([value.names, value.edges])
+    if hasattr(value, "mean_shd"):  # a state of a path: versions keep its graph in other ways
+        told = value.theta, value.reading, value.pooling, value.dag, value.mean_smhd, value.mean_shd
+        return text_of(told)
+    if hasattr(value, "adjacency"):
+        return text_of([value.names, value.adjacency])
     if hasattr(value, "__dataclass_fields__"):
         return text_of([getattr(value, name) for name in value.__dataclass_fields__])
     return repr(value)
