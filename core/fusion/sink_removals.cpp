@@ -44,12 +44,16 @@ void reverse_covered(Dag& dag, int v, int c, NodeSet& changed) {
 
 }  // namespace
 
+// A cost depends on the parents and children of a node, and on the parents of its children: those of v
+// alone are others than before.
 NodeSet remove_as_sink(Dag& dag, int v) {
     NodeSet changed(dag.n());
+    const NodeSet children = dag.ch[v];
     for (int c = first_reversible_child(dag, v); c >= 0; c = first_reversible_child(dag, v))
         reverse_covered(dag, v, c, changed);
     for (int p : members(dag.pa[v])) dag.ch[p].erase(v);
     changed |= dag.pa[v];
+    for (int c : members(children)) changed |= dag.pa[c];
     dag.pa[v].clear();
     changed.erase(v);
     return changed;
@@ -73,10 +77,7 @@ void SinkRemovals::forget_from(std::size_t earlier) {
 std::span<const SinkRemovals::Change> SinkRemovals::remove(std::size_t earlier, int v) {
     if (earlier < removed_.size() && removed_[earlier] != v) forget_from(earlier);
     if (earlier == removed_.size()) {
-        const auto changed = remove_as_sink(left_, v);
-        NodeSet dirty = changed;  // and their parents: a cost counts the parents of children
-        for (int u : members(changed)) dirty |= left_.pa[u];
-        for (int u : members(dirty)) {
+        for (const NodeSet changed = remove_as_sink(left_, v); int u : members(changed)) {
             const int cost = sink_cost(left_, u);
             if (cost != costs_left_[u]) changes_.push_back({u, cost - costs_left_[u]});
             costs_left_[u] = cost;

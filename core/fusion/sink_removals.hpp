@@ -13,7 +13,7 @@ namespace fedbn {
 /// adjacent} + #{q: other parent of a child of v, not adjacent to v}.
 int sink_cost(const Dag& dag, int v);
 
-/// Make v a sink by covered reversals, then remove it; returns the nodes with new edges.
+/// Make v a sink by covered reversals, then remove it; returns the nodes whose sink cost may be another now.
 NodeSet remove_as_sink(Dag& dag, int v);
 
 /// The removals from one DAG and what each did to the sink costs of the nodes that are left. They are

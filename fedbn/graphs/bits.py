@@ -13,6 +13,7 @@ from fedbn.arrays import Bits, Ints32
 def pack(matrix: NDArray[np.bool_]) -> Bits:
     """bool [..., m] to uint64 [..., ceil(m / 64)]; at least one word."""
     *rows, columns = matrix.shape
+    matrix = np.ascontiguousarray(matrix)  # a row that is not is packed bit by bit
     words = max(1, (columns + 63) // 64)
     padded = np.zeros((*rows, words * 8), dtype=np.uint8)
     padded[..., : (columns + 7) // 8] = np.packbits(matrix, axis=-1, bitorder="little")

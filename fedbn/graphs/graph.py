@@ -128,7 +128,7 @@ class Graph:
         if self._matrix is None:
             made._keep(names, None, _ascending(np.argsort(order)[self.arcs], self.n))
         else:
-            matrix = self._matrix[order[:, None], order]
+            matrix = self._matrix.take(order, axis=0).take(order, axis=1)
             matrix.flags.writeable = False
             made._keep(names, matrix, None)
         return made
