@@ -24,10 +24,10 @@ from fedbn.federation.message import STRUCTURES as FORM
 from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
-from fedbn.networks.family_counts import count_families
+from fedbn.networks.family_counts import FamilyTables, count_own_families
 from fedbn.secure import cut_sums
 from fedbn.secure.cohorts import enter_cohort, read_cohorts
-from fedbn.secure.family_sums import own_counts
+from fedbn.secure.family_sums import families_within, own_counts
 from fedbn.secure.guard import Asked
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
 from fedbn.secure.requests import CountRequest, TableRequest
@@ -142,8 +142,11 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     request.require_contract()
     request.require_schema(schema)
     request.require_counts()
+    terms = Terms.from_text(str(session["terms"]))
+    if terms.columns and not (isinstance(asked, CountRequest) and not asked.own):
+        raise PolicyError("counts", "sites with different columns send counts alone")
     if not isinstance(asked, CountRequest):
-        sites = len(Terms.from_text(str(session["terms"])).members)
+        sites = len(terms.members)
         table = table_of_all_products(request, schema)
         try:
             return own_sums(asked, table, sites)
@@ -151,14 +154,19 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
             LOG.warning("%s: the answer is noise", error)
             digest = request_digest(sum_of(request.message).data)
             return hide(np.ones(error.length, dtype=np.int64), _key_of(session), digest)
+    families = asked.families
+    if terms.columns:
+        families = families_within(families, terms.columns[terms.place_of(_key_of(session).public)])
     policy.require_unrounded()
-    policy.require_counts(request.rows, asked.families)
-    table = policy.permit_exact(request.table(schema.cuts).dataset).with_schema(schema)
-    values = own_counts(asked, table, request.run.learner.ess)
-    counts = count_families(table, asked.families)
-    if request.site.peers is None:
-        policy.permit_counts(counts, compared=True)
-    request.enter_counts(lambda: counts)
+    policy.require_counts(request.rows, families)
+    own = request.own_part(schema)
+    table = policy.permit_exact(request.table(schema.cuts).dataset).with_schema(own)
+    values = own_counts(asked, table, request.run.learner.ess, schema, families)
+    if families:
+        counts = count_own_families(table, FamilyTables(schema, families))
+        if request.site.peers is None:
+            policy.permit_counts(counts, compared=True)
+        request.enter_counts(lambda: counts)
     return values
 
 

@@ -49,7 +49,7 @@ from fedbn.networks.mixed_parameters import (
 )
 from fedbn.networks.mixed_sums import MixedFamilies, MixedSums, sums_of_moments
 from fedbn.networks.moments import Moments
-from fedbn.networks.parameter_sources import ParameterSources, remarks_on
+from fedbn.networks.parameter_sources import UNKNOWN, ParameterSources, remarks_on
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.npy import Arrays
 from server.counting import answers_to
@@ -65,7 +65,6 @@ NOBODY = (
     "no site gave any (policies need counts = true, and of a table with imputed cells nothing is "
     "counted)"
 )
-UNKNOWN = "every table needs another one that is not known"
 
 Sums = TypeVar("Sums")
 Fitted = tuple[Network | None, ParameterSources]

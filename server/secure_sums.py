@@ -172,13 +172,12 @@ def secure_federation(
             for remark in run_remarks(result):
                 REMARKS.warning("%s", remark)
     if run.rounds.parameters == "federated":
-        network = None
+        network, sources = None, ParameterSources(failure=lacking or "")
         if lacking is None:
             asked = summed_parameters(result, run.parameter_ess)
-            result, network, lacking = _drive(asked, cohort, terms)
-        sites = tuple(sorted(result.clients)) if lacking is None else ()
-        fitted = FittedParameters(network, ParameterSources(sites, failure=lacking or ""))
-        tell(fitted.sources)
+            result, network, sources = _drive(asked, cohort, terms)
+        fitted = FittedParameters(network, sources)
+        tell(sources)
     seconds = time.process_time() - began - cohort.waited
     return replace(result, cost=cohort.cost), fitted, seconds
 

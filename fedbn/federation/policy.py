@@ -279,7 +279,7 @@ class SitePolicy(Settings):
             raise refusal(
                 "counts", f"{count_of(rows, 'row')}, at least {self.counts_min_rows} wanted"
             )
-        largest = max(len(family.parents) for family in families)
+        largest = max((len(family.parents) for family in families), default=0)
         if self.counts_max_parents is not None and largest > self.counts_max_parents:
             raise refusal(
                 "counts", f"{count_of(largest, 'parent')}, limit {self.counts_max_parents}"

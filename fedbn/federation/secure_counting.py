@@ -17,15 +17,21 @@ from fedbn.choice.candidates import SUMMED_LIMITS, Candidate, CandidateLimits
 from fedbn.choice.choosing_time import ChoosingTime
 from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
-from fedbn.errors import DataError, MessageError, NetworkError, QuorumError
+from fedbn.errors import DataError, MessageError, NetworkError, QuorumError, StructureError
 from fedbn.federation.choice_record import counted_consensus
 from fedbn.federation.counting import Counting, by_preference, open_dialogue
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.networks.family_counts import FamilyTables, families_of
-from fedbn.networks.fitting import parameters_of
+from fedbn.networks.fitting import parameters_of, parameters_where_known
 from fedbn.networks.network import BayesianNetwork
-from fedbn.secure.family_sums import require_few_cells, sum_families
+from fedbn.networks.parameter_sources import UNKNOWN, ParameterSources
+from fedbn.secure.family_sums import (
+    families_within,
+    require_few_cells,
+    sum_families,
+    sum_families_of_blocks,
+)
 from fedbn.secure.requests import SumRequest
 
 Lacking = str | None
@@ -101,17 +107,35 @@ def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -
 
 def summed_parameters(
     result: SecureResult, ess: float
-) -> Generator[SumRequest, Ints, tuple[SecureResult, BayesianNetwork | None, Lacking]]:
+) -> Generator[SumRequest, Ints, tuple[SecureResult, BayesianNetwork | None, ParameterSources]]:
     """Ask for the counts of the consensus' families, and give it parameters: those of the pooled
-    rows, to the last digit. QuorumError and MessageError may be thrown in."""
+    rows, to the last digit; where sites have different columns, each table of the rows of those
+    that answer for its columns. QuorumError and MessageError may be thrown in."""
     dag, seen = result.consensus.dag, result
+    sources = ParameterSources(tuple(sorted(result.clients)))
+    columns = {
+        client: frozenset(map(result.schema.index, own))
+        for client, own in zip(result.clients, result.answered, strict=False)
+    }
+    blocks = columns.values()
+    families = families_of([dag])
+    if columns:
+        families = tuple(
+            each for each in families if any(families_within([each], own) for own in blocks)
+        )
+    network: BayesianNetwork | None
     try:
-        tables = FamilyTables(result.schema, families_of([dag]))
+        tables = FamilyTables(result.schema, families)
         require_few_cells(tables)
-        seen = replace(result, families=result.families + len(tables.families))
-        sums = yield from sum_families(tables)
-        return seen, parameters_of(dag, sums.counts, ess), None
+        seen = replace(result, families=result.families + len(families))
+        if not columns:
+            sums = yield from sum_families(tables)
+            return seen, parameters_of(dag, sums.counts, ess), sources
+        counts = yield from sum_families_of_blocks(tables, blocks)
+        network, lacking = parameters_where_known(dag, counts, ess)
     except QuorumError as error:
-        return result, None, str(error)
-    except (MessageError, DataError, NetworkError) as error:
-        return seen, None, str(error)
+        return result, None, ParameterSources(failure=str(error))
+    except (MessageError, DataError, NetworkError, StructureError) as error:
+        return seen, None, ParameterSources(failure=str(error))
+    sources = sources.without(dag, lacking, columns)
+    return seen, network, sources if network is not None else replace(sources, failure=UNKNOWN)

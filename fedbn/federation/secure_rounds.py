@@ -357,6 +357,7 @@ def _words_on_columns(result: SecureResult) -> str:
 
 
 def _words_on_counts(result: SecureResult) -> str:
+    which = "together" if not result.answered else "that answered for its columns"
     own = (
         ""
         if result.choice is None
@@ -365,7 +366,7 @@ def _words_on_counts(result: SecureResult) -> str:
     return (
         f"Of the tables it learned the counts of {count_of(result.families, 'family')} in the "
         f"rows of all "
-        f"sites together{own}; a cell with one row is one site's."
+        f"sites {which}{own}; a cell with one row is one site's."
     )
 
 

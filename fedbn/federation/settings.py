@@ -538,19 +538,11 @@ class Experiment(Settings):
 
     def _require_union(self) -> None:
         """Raise ConfigError for what is not defined where sites have different columns."""
-        refused = {
-            f"discretise and aggregation = {self.consensus.aggregation} (give cuts)": (
-                bool(self.tables.discretise) and self.consensus.aggregation != "open"
-            ),
-            f"aggregation = {self.consensus.aggregation} and parameters = federated (set none)": (
-                self.consensus.aggregation != "open" and self.rounds.parameters == "federated"
-            ),
-        }
-        wrong = [words for words, is_so in refused.items() if is_so]
-        if wrong:
+        if self.tables.discretise and self.consensus.aggregation != "open":
             raise ConfigError(
-                f"variables = union does not go with {wrong[0]} yet "
-                "(docs/different-variables.md says why)"
+                f"variables = union does not go with discretise and aggregation = "
+                f"{self.consensus.aggregation} (give cuts) yet (docs/different-variables.md says "
+                "why)"
             )
 
     def _require_summable(self) -> None:

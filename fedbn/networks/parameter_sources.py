@@ -17,6 +17,9 @@ from fedbn.wording import count_of, list_some, printable
 SHOWN = 8
 """Variables or sites that a line names."""
 
+UNKNOWN = "every table needs another one that is not known"
+"""Why there are no parameters where sites with different columns gave counts."""
+
 
 @dataclass(frozen=True)
 class LackingFamily:

@@ -9,20 +9,35 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbn.data.tables import write_table
-from fedbn.errors import ConfigError, QuorumError
+from fedbn.arrays import Ints
+from fedbn.data.schema import Schema
+from fedbn.data.tables import read_dataset, write_table
+from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, QuorumError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import server_run
 from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.federation.settings import Experiment
+from fedbn.graphs.dag import DAG
 from fedbn.networks.catalog import load_network
+from fedbn.networks.family_counts import (
+    Family,
+    FamilyCounts,
+    FamilyTables,
+    count_own_families,
+    families_of,
+)
+from fedbn.networks.fitting import parameters_where_known
 from fedbn.results.sums import sums_content
 from fedbn.secure.cohorts import read_cohorts
-from server.server_app import federate
+from fedbn.secure.family_sums import families_within, sum_families_of_blocks
+from fedbn.secure.requests import CountRequest
+from fedbn.secure.session import Terms
+from fedbn.secure.site import begin, join
+from server.server_app import Federated, federate
 from simulations.experiment import experiment_from
 from simulations.in_process_grid import InProcessGrid
-from simulations.run import run_experiment
+from simulations.run import ExperimentRun, run_experiment
 from tests.clients.deployed import known_to_each_other, prepared_nodes
 
 LABORATORY = ("asia", "bronc", "dysp", "either", "lung", "smoke")
@@ -112,15 +127,17 @@ FEW = {
 }
 
 
-def deployed(folder: Path, columns: dict[str, tuple[str, ...]]) -> list[dict[str, str]]:
+def deployed(
+    folder: Path, columns: dict[str, tuple[str, ...]], more: str = ""
+) -> list[dict[str, str]]:
     tables(folder, columns)
     for name, (first, last) in known_to_each_other(folder, columns).items():
-        text = f"{first}[policy]\nmin-state-rows = 0\nsecure-sums = true\n{last}"
+        text = f"{first}[policy]\nmin-state-rows = 0\nsecure-sums = true\n{more}{last}"
         (folder / f"{name}.toml").write_text(text)
     return prepared_nodes(folder, columns)
 
 
-def run_deployed(configs: list[dict[str, str]], **options: Any) -> SecureResult:
+def run_deployed(configs: list[dict[str, str]], **options: Any) -> Federated:
     experiment = Experiment.of(
         variables="union",
         aggregation="secure-sums",
@@ -128,23 +145,23 @@ def run_deployed(configs: list[dict[str, str]], **options: Any) -> SecureResult:
         min_replies=len(configs),
         **options,
     )
-    return federate(
-        InProcessGrid(to_run_config(experiment), configs), server_run(experiment)
-    ).result
+    return federate(InProcessGrid(to_run_config(experiment), configs), server_run(experiment))
 
 
 @pytest.mark.slow
 def test_deployed_sites_find_the_same_and_keep_the_company_of_their_block(tmp_path: Path) -> None:
-    configs = deployed(tmp_path, FEW)
+    configs = deployed(tmp_path, FEW, "counts = true\n")
     with pytest.raises(QuorumError, match="min-cohort"):
         run_deployed(configs, min_alike=1)  # b3 would stay alone
-    found = run_deployed(configs)
+    federated = run_deployed(configs, parameters="federated")
+    found = federated.result
     paths = [tmp_path / f"{name}.csv" for name in FEW]
     simulation = simulated(paths, aggregation="secure-sums")
     assert found.consensus.dag.edges == simulation.consensus.dag.edges
     assert found.answered == simulation.answered == (*[FEW["a1"]] * 3, *[FEW["b1"]] * 3)
     cohorts = read_cohorts(tmp_path / "b3.csv.cohorts.jsonl")
     assert [cohort for _, cohort in cohorts] == [frozenset({"b1", "b2", "b3"})]
+    assert federated.network == fitted(paths, aggregation="secure-sums").network is not None
 
 
 def test_a_refused_sum_leaves_no_cohort_behind(
@@ -166,9 +183,85 @@ def test_a_refused_sum_leaves_no_cohort_behind(
     assert [len(read_cohorts(file)) for file in files] == [1] * 6
 
 
-@pytest.mark.parametrize(
-    "options", [{"choose": "counts"}, {"choose": "climb"}, {"parameters": "federated"}]
-)
-def test_counts_are_refused_under_masks(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("choose", ["counts", "climb"])
+def test_choosing_by_counts_is_refused_under_masks(choose: str) -> None:
     with pytest.raises(ConfigError, match="variables = union does not go with aggregation"):
-        Experiment.of(variables="union", aggregation="secure-sums", **options)
+        Experiment.of(variables="union", aggregation="secure-sums", choose=choose)
+
+
+def fitted(paths: list[Path], **options: Any) -> ExperimentRun:
+    wanted = {"sites": list(map(str, paths)), "variables": "union", "engine": "in-process"}
+    return run_experiment(experiment_from(wanted | {"parameters": "federated"} | options))
+
+
+@pytest.mark.parametrize("aggregation", ["secure-sums", "moral-votes"])
+def test_tables_under_masks_are_of_the_rows_of_whole_blocks(
+    tmp_path: Path, aggregation: str
+) -> None:
+    """b3 has lung, but answers for its block: no table with lung is of its rows."""
+    paths = tables(tmp_path, COLUMNS)
+    run = fitted(paths, aggregation=aggregation)
+    schema, dag = run.result.schema, run.result.consensus.dag
+    counts = []
+    for path, answered in zip(paths, SAME.values(), strict=True):
+        table = read_dataset(path, "categorical").select(answered)
+        own = families_within(families_of([dag]), set(map(schema.index, answered)))
+        found = table.with_schema(schema.restrict(answered))
+        counts.append(count_own_families(found, FamilyTables(schema, own)))
+    network, lacking = parameters_where_known(dag, counts)
+    assert run.network == network
+    assert {each.variable for each in run.sources.not_given} == {
+        schema.names[family.node] for family in lacking
+    }
+    rows = {each.table(family).sum() for each in counts for family in each.tables.families}
+    assert rows == {3000}
+    words = f"counts of {sum(family not in lacking for family in families_of([dag]))} families"
+    assert f"{words} in the rows of all sites that answered for its" in " ".join(
+        statements(run.result)
+    )
+
+
+def test_with_whole_blocks_masked_parameters_are_those_of_the_open_run(tmp_path: Path) -> None:
+    paths = tables(tmp_path, SAME)
+    opened, summed = fitted(paths), fitted(paths, aggregation="secure-sums")
+    assert summed.network == opened.network is not None
+    assert summed.sources.sites == opened.sources.sites
+    assert summed.sources.not_given == opened.sources.not_given
+    assert [each.variable for each in opened.sources.not_given] == ["either"]
+
+
+def test_a_sum_over_blocks_in_which_one_family_has_other_rows_is_none() -> None:
+    """Families of the same blocks must be of one table; those of other blocks need not."""
+    schema = Schema.categorical(dict.fromkeys("abc", "01"))
+    tables = FamilyTables(schema, (Family(0, ()), Family(1, (0,)), Family(2, (0,))))
+    blocks = [frozenset({0, 1}), frozenset({0, 2})]
+    cells = np.array([5, 6, 2, 1, 2, 1, 1, 2, 1, 1])
+
+    def heard(sums: Ints) -> tuple[FamilyCounts, ...]:
+        asking = sum_families_of_blocks(tables, blocks)
+        assert next(asking) == CountRequest(tables.families, False)
+        with pytest.raises(StopIteration) as end:
+            asking.send(sums)
+        return end.value.value
+
+    assert [each.rows for each in heard(cells)] == [11, 6, 5]
+    with pytest.raises(DataError):
+        heard(-cells)
+    same = [frozenset({0, 1, 2})]
+    asking = sum_families_of_blocks(tables, same)
+    next(asking)
+    with pytest.raises(DataError, match="every family must count the same rows"):
+        asking.send(cells)
+    asking = sum_families_of_blocks(tables, blocks)
+    next(asking)
+    with pytest.raises(MessageError, match="must be 10 int64"):
+        asking.send(cells[:9])
+
+
+def test_a_site_with_other_columns_answers_no_second_request_for_counts() -> None:
+    terms = Terms(
+        "r", "00" * 32, "secure-sums", 1, 10, 1, ("mean",), (), columns=((0, 1),), counts=2
+    )
+    site = begin([DAG.empty("ab")], [1.0], own=("a", "b"))
+    with pytest.raises(PolicyError, match="send counts once, for parameters"):
+        join(site, terms)
