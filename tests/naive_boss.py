@@ -1,4 +1,7 @@
-"""A slow, obvious twin of BOSS: every place of every node, every trace from the empty set."""
+"""A slow, obvious twin of BOSS: every place of every node, every trace from the empty set.
+
+Kicks begin a search of its own each.
+"""
 
 from __future__ import annotations
 
@@ -101,9 +104,39 @@ class NaiveBoss:
     def run(self) -> DAG:
         while sum(self.improve(v) for v in list(self.order)):
             pass
+        return self.dag()
+
+    def dag(self) -> DAG:
         edges = [
             (self.score.names[x], self.score.names[y])
             for i, y in enumerate(self.order)
             for x in self.family(y, set(self.order[:i]))[0]
         ]
         return DAG.from_edges(self.score.names, edges)
+
+    def with_required_first(self, order: list[int]) -> list[int]:
+        """Again and again the first of the order that no required parent is left of."""
+        left, placed = list(order), []
+        while left:
+            v = next(v for v in left if not self.required[left, v].any())
+            left.remove(v)
+            placed.append(v)
+        return placed
+
+
+def naive_kicks(score, order, rules, candidates, patience: int, rng) -> tuple[NaiveBoss, int]:
+    """The best search, and how many kicks there were."""
+    best = NaiveBoss(score, order, rules, candidates)
+    best.run()
+    made = vain = 0
+    while vain < patience:
+        kicked = list(best.order)
+        for v in rng.choice(kicked, size=min(3, score.n), replace=False).tolist():
+            kicked.remove(v)
+            kicked.insert(int(rng.integers(score.n)), v)
+        new = NaiveBoss(score, best.with_required_first(kicked), rules, candidates)
+        new.run()
+        made, vain = made + 1, 0 if new.total > best.total + 1 else vain + 1
+        if new.total > best.total + 1 or abs(new.total - best.total) <= tolerance(best.total):
+            best = new
+    return best, made

@@ -197,6 +197,13 @@ void bind_boss(nb::module_& m) {
             "max_parents"_a.none(), "memory"_a, "candidates"_a.none(),
             "A search at an order that the required edges follow.")
         .def(
+            "go_to",
+            [](Boss& boss, const std::vector<int>& order) {
+                require_order(order, boss.rules());
+                boss.go_to(order);
+            },
+            "order"_a, "Begin anew at another order that the required edges follow.")
+        .def(
             "improve", [](Boss& boss, Limit budget) { return boss.improve(limit_of(budget)); },
             nb::call_guard<nb::gil_scoped_release>(), "budget"_a.none(),
             "Give each of so many nodes its best place; whether the search is finished.")
@@ -211,6 +218,7 @@ void bind_boss(nb::module_& m) {
             },
             "In the present order.")
         .def_prop_ro("order", [](const Boss& boss) { return to_numpy(boss.order()); }, nb::rv_policy::automatic)
+        .def_prop_ro("total", &Boss::total, "The score of the present order.")
         .def_prop_ro("moves", &Boss::moves)
         .def_prop_ro("emptied", &Boss::emptied, "How often the trees were begun anew, as they were full.")
         .def_prop_ro("met_max_parents", &Boss::met_max_parents)

@@ -5,8 +5,14 @@
 namespace fedbn {
 
 Boss::Boss(Score& score, std::vector<int> order, BossRules rules)
-    : score_(score), rules_(std::move(rules)), order_(std::move(order)), rank_(order_.size()), trial_{0, NodeSet(n())} {
+    : score_(score), rules_(std::move(rules)), rank_(order.size()), trial_{0, NodeSet(int(order.size()))} {
+    go_to(std::move(order));
+}
+
+void Boss::go_to(std::vector<int> order) {
+    order_ = std::move(order);
     for (int place = 0; place < n(); ++place) rank_[order_[place]] = place;
+    begun_ = moved_ = false;
 }
 
 /// For each node those that gain most as its only neighbour, of equal ones the first; a gain is the same for both.
@@ -68,7 +74,8 @@ void Boss::choose_neighbours() {
     }
 }
 
-void Boss::begin() {
+/// A tree for each node.
+void Boss::plant() {
     choose_neighbours();
     const auto& [forbidden, required] = rules_.knowledge;
     std::vector<int> candidates, of_y;
@@ -80,6 +87,11 @@ void Boss::begin() {
         trees_.emplace_back(y, candidates, of_y, rules_.max_parents);
         traces_.push_back({0, NodeSet(n())});
     }
+}
+
+void Boss::begin() {
+    if (trees_.empty()) plant();
+    total_ = 0;
     for (int y = 0; y < n(); ++y) {
         follow(y);
         total_ += trees_[y].shrunk(score_, traces_[y].end);
@@ -184,6 +196,11 @@ bool Boss::improve(std::int64_t budget) {
         moved_ |= improve_place_of(v);
     }
     return waiting_.empty() && !moved_;
+}
+
+double Boss::total() {
+    if (!begun_) begin();
+    return total_;
 }
 
 NodeSets Boss::parents() {

@@ -22,11 +22,16 @@ public:
     /// order: one that the required edges follow.
     Boss(Score& score, std::vector<int> order, BossRules rules);
 
+    /// To another such order; the trees stay, for they depend on no order.
+    void go_to(std::vector<int> order);
     /// Try `budget` nodes; pass after pass until one changes nothing. True when finished.
     bool improve(std::int64_t budget);
     /// Of the present order.
     NodeSets parents();
     const std::vector<int>& order() const { return order_; }
+    const BossRules& rules() const { return rules_; }
+    /// Of the present order.
+    double total();
     std::int64_t moves() const { return moves_; }
     std::int64_t emptied() const { return emptied_; }
     bool met_max_parents() const;
@@ -41,6 +46,7 @@ private:
     int n() const { return int(order_.size()); }
     void choose_neighbours();
     std::vector<std::vector<int>> candidates_of_all(const NodeSets& barred);
+    void plant();
     void begin();
     void follow(int y);
     void begin_anew_when_full();

@@ -64,7 +64,7 @@ def search_ils(
 def search_boss(
     score: TabulatedScore, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
-    """Best order score search: nodes moved in an order of them, then Deletes."""
+    """Best order score search: nodes moved in an order of them, kicks, then Deletes."""
     from fedbn.search.boss import boss
 
     rules, memory = _rules(settings, start, None), settings.memory_mb

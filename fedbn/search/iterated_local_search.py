@@ -1,15 +1,14 @@
 """Iterated local search: XGES-0 and BOSS, then kicks and climbs on counts that mostly are known.
 
 Lourenço, Martin & Stützle 2003, "Iterated local search". The search begins at the DAG that XGES-0
-ends with, or at that to which BOSS leads from its order, where that scores more; then on at most 40
-nodes BOSS begins at some random orders, too, and the best of all is the start. A *kick* takes the
-edge away that costs least of those not yet tried; then the DAG climbs by single edges while the
-pair is tabu, and again when it is free. The first climb takes removals before reversals before
-additions, as XGES-0 takes its operators; the second takes the best move of all, as
-`hill_climbing.py` does. Before both climbs a *walk* reverses covered edges at most two edges away
-from the pair at random, which leads to another member of the equivalence class (Chickering 1995;
-Castelo & Kočka 2003 climb between such walks). The DAG goes on from there if its score is at least
-the best one, else from where it was kicked.
+ends with, or at that to which BOSS leads from its order, where that scores more; on at most 40
+nodes BOSS then kicks the order, too. A *kick* of the DAG takes the edge away that costs least of
+those not yet tried; then the DAG climbs by single edges while the pair is tabu, and again when it
+is free. The first climb takes removals before reversals before additions, as XGES-0 takes its
+operators; the second takes the best move of all, as `hill_climbing.py` does. Before both climbs a
+*walk* reverses covered edges at most two edges away from the pair at random, which leads to another
+member of the equivalence class (Chickering 1995; Castelo & Kočka 2003 climb between such walks).
+The DAG goes on from there if its score is at least the best one, else from where it was kicked.
 
 When all edges were tried without a better DAG, kicks become stronger, as in a variable
 neighbourhood search (Mladenović & Hansen 1997): with the edge they take another one away, drawn
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from fedbn._core.search import Kicks
 
 _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK = 10
+_FEW_NODES = 40
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def iterated_local_search(
     Parameters
     ----------
     score, rules : those of `xges0`, which `rules` hold for as they do for the kicks.
-    rng : for the walks, and for random orders of BOSS.
+    rng : for the walks, and for kicks of orders.
     kicks : how long and how far the search goes; None for `usual_kicks`.
 
     Raises
@@ -134,46 +134,34 @@ def iterated_local_search(
     return replace(found, met=begun.met | met, counters=counters)
 
 
-def usual_orders(n: int) -> int:
-    """From how many random orders BOSS begins on n nodes, where it has done better than XGES-0.
-
-    >>> usual_orders(10), usual_orders(20), usual_orders(37), usual_orders(50)
-    (6, 6, 3, 0)
-    """
-    return min(6, 120 // max(n, 1)) if n <= 40 else 0
-
-
 def first_structure(
     score: TabulatedScore, rules: SearchRules, rng: np.random.Generator
 ) -> SearchResult:
     """Where the kicks begin: the best that XGES-0 finds, and BOSS from its order.
 
-    Where BOSS scores more, the table is one of many edges, and on few nodes BOSS begins at random
-    orders, too, unless the rules have a start.
+    Where BOSS scores more, the table is one of many edges, and on few nodes its order is kicked.
     """
     began = time.monotonic()
     found = [xges0(score, rules)]
-    without_order = replace(rules, max_t=None, start=None)
-
-    def try_boss(start: DAG | None) -> bool:
-        """Whether BOSS scores more than all before it; False where no time is left."""
+    for kicked in (False, True) if score.n <= _FEW_NODES else (False,):
         left = None if rules.seconds is None else rules.seconds - (time.monotonic() - began)
         if left is not None and left <= 0:
-            return False
-        best = max(each.score for each in found)
-        found.append(boss(score, replace(without_order, start=start, seconds=left), rng=rng))
-        return found[-1].score > best + RELATIVE * (1.0 + abs(best))
-
-    if try_boss(found[0].dag) and rules.start is None:
-        for _ in range(usual_orders(score.n)):
-            try_boss(None)
-    better = found[0]
+            break
+        at_best = replace(rules, max_t=None, start=found[-1].dag, seconds=left)
+        found.append(boss(score, at_best, rng=rng if kicked else None))
+        if not _is_better(found[-1], found[-2]):
+            break
+    best = found[0]
     for each in found[1:]:
-        if each.score > better.score + RELATIVE * (1.0 + abs(better.score)):
-            better = each
+        if _is_better(each, best):
+            best = each
     moves = sum(each.counters["moves"] for each in found[1:])
     counters = dict(found[0].counters) | ({"moves": moves} if found[1:] else {})
-    return replace(better, met=frozenset().union(*(f.met for f in found)), counters=counters)
+    return replace(best, met=frozenset().union(*(f.met for f in found)), counters=counters)
+
+
+def _is_better(one: SearchResult, other: SearchResult) -> bool:
+    return one.score > other.score + RELATIVE * (1.0 + abs(other.score))
 
 
 def begin_kicks(

@@ -7,8 +7,8 @@
 A line is the name of a case and the hash of its result: graphs, scores to the last bit, steps and
 other counts. Only public functions are called, so the program runs with any version that has them:
 in a copy for de56b29 boss goes, and two modules of rules have other names. ils goes over boss
-since, with other results. --only
-takes the cases whose names begin so; --text prints the results themselves in place of hashes.
+since, and both kick orders, with other results. --only takes the cases whose names begin so; --text
+prints the results themselves in place of hashes.
 """
 
 from __future__ import annotations

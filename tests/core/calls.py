@@ -702,8 +702,11 @@ call("search.Boss.__init__")(lambda c: Call(search.Boss, c.boss_arguments()))
 call("search.Boss.improve", 0, 1041)(
     lambda c: Call(c.boss().improve, {"budget": Argument(5, "limit")})
 )
+call("search.Boss.go_to", 0, 1041)(
+    lambda c: Call(c.boss().go_to, {"order": c.boss_arguments()["order"]})
+)
 call("search.Boss.parents", 0, 1041)(lambda c: Call(c.boss().parents))
-for _name in ("order", "moves", "emptied", "met_max_parents", "met_candidates"):
+for _name in ("order", "total", "moves", "emptied", "met_max_parents", "met_candidates"):
     call(f"search.Boss.{_name}")(lambda c, name=_name: read(c.boss(), name))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,8 +17,9 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
 from fedbn.search.boss import boss
+from fedbn.search.class_search import ClassSearch
 from fedbn.search.constraints import SearchRules
-from tests.naive_boss import NaiveBoss
+from tests.naive_boss import NaiveBoss, naive_kicks
 from tests.search.test_class_search import NAMES, sample
 from tests.search.test_core_search import knowledge as no_knowledge
 from tests.search.test_hill_climbing import KNOWLEDGE
@@ -60,6 +63,62 @@ def test_it_ends_at_the_order_of_the_naive_twin(
     assert found.met_max_parents == twin.parents_met
     assert found.met_candidates == (candidates is not None)
     assert (found.emptied > 0) == (memory == 0) or memory == 2000
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    score=st.sampled_from(["bdeu", "gaussian-bic"]),
+    max_parents=st.sampled_from([None, 2]),
+    candidates=st.sampled_from([None, 2]),
+    knowledge=st.sampled_from(KNOWLEDGE),
+    kicks=st.integers(0, 5),
+)
+def test_kicked_it_ends_at_the_dag_of_the_naive_twin(
+    seed: int, score: str, max_parents: int | None, candidates: int | None, knowledge, kicks: int
+) -> None:
+    kind = "categorical" if score == "bdeu" else "gaussian"
+    made = make_score(score, sample(kind, seed, density=0.9))
+    rules = SearchRules(max_parents=max_parents, knowledge=knowledge)
+    rng = np.random.default_rng(seed)
+    found = boss(made, rules, rng=rng, candidates=candidates, kicks=kicks)
+    rng = np.random.default_rng(seed)
+    drawn = rng.permutation(made.n).tolist()
+    first = NaiveBoss(made, drawn, rules).with_required_first(drawn)
+    twin, number = naive_kicks(made, first, rules, candidates, kicks, rng)
+    end = ClassSearch(made, replace(rules, start=twin.dag()))
+    end.climb(("delete",))
+    assert found.dag == end.result().dag
+    assert found.counters["kicks"] == number
+
+
+def test_kicks_lead_to_higher_scores() -> None:
+    higher = 0
+    for seed in range(4):
+        score = make_score("gaussian-bic", sample("gaussian", seed, density=0.9))
+        published, kicked = (
+            boss(score, rng=np.random.default_rng(seed), kicks=kicks).score for kicks in (0, 40)
+        )
+        assert kicked >= published - 1e-6
+        higher += kicked > published + 1
+    assert higher > 0
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 29])
+def test_from_another_order_it_ends_as_a_new_search_does(memory: int) -> None:
+    for seed in range(6):
+        score = make_score("gaussian-bic", sample("gaussian", seed, density=0.9))
+        rng = np.random.default_rng(seed)
+        one, other = (rng.permutation(score.n).tolist() for _ in range(2))
+        new = started(score, other, memory=memory)
+        assert new.improve(None)
+        for budget in (None, 3):
+            found = started(score, one, memory=memory)
+            found.improve(budget)
+            found.go_to(other)
+            assert found.improve(None)
+            assert (found.total, found.order.tolist()) == (new.total, new.order.tolist())
+            assert np.array_equal(found.parents(), new.parents())
 
 
 @pytest.mark.parametrize("kind", ["categorical", "gaussian"])
@@ -110,6 +169,17 @@ def test_knowledge_and_limits(given) -> None:
     assert Limit.SETS in few.met
 
 
+def test_kicks_end_when_time_is_up() -> None:
+    score = make_score("gaussian-bic", sample("gaussian", 1, density=0.9))
+    published, kicked = (
+        boss(score, SearchRules(seconds=0.2), rng=np.random.default_rng(1), kicks=kicks)
+        for kicks in (0, 1 << 40)
+    )
+    assert (published.met, kicked.met) == (frozenset(), {Limit.TIME})
+    assert kicked.counters["kicks"] > 0
+    assert kicked.score >= published.score - 1e-6
+
+
 def test_settings_out_of_range_are_errors() -> None:
     score = make_score("bdeu", sample("categorical", 0))
     rng = np.random.default_rng(0)
@@ -117,6 +187,7 @@ def test_settings_out_of_range_are_errors() -> None:
         (SearchRules(max_t=1), {}, "no max_t"),
         (SearchRules(), {"memory_mb": 0.5}, "at least 1 MB"),
         (SearchRules(), {"candidates": 0}, "at least 1, not 0"),
+        (SearchRules(), {"kicks": -1}, "at least 0, not -1"),
         (SearchRules(), {"rng": None}, "needs a start or an rng"),
     ):
         with pytest.raises(ConfigError, match=words):
@@ -128,9 +199,13 @@ def test_the_border() -> None:
     for order in ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 4], [0, 1, 2, 3, 4, 6], [-1, 1, 2, 3, 4, 5]):
         with pytest.raises(ArgumentError, match="an order must have every variable"):
             search.Boss(score.core, order, **no_knowledge(6), **UNLIMITED)
+        with pytest.raises(ArgumentError, match="an order must have every variable"):
+            started(score, list(range(6))).go_to(order)
     required = no_knowledge(6)
     required["required"][0, 0] = 1 << 5
     with pytest.raises(ArgumentError, match="required parents first"):
         search.Boss(score.core, list(range(6)), **required, **UNLIMITED)
+    with pytest.raises(ArgumentError, match="required parents first"):
+        search.Boss(score.core, [5, *range(5)], **required, **UNLIMITED).go_to(list(range(6)))
     with pytest.raises(ArgumentError, match="at least 0"):
         started(score, list(range(6)), memory=-1)

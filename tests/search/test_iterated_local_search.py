@@ -24,7 +24,6 @@ from fedbn.search.iterated_local_search import (
     begin_kicks,
     first_structure,
     iterated_local_search,
-    usual_orders,
 )
 from fedbn.search.xges import xges0
 from tests.naive_hill import REVERSE, NaiveKicks, adjacent_dags
@@ -71,7 +70,7 @@ def test_it_is_never_below_xges0_and_repeats(seed: int) -> None:
 
 
 def test_the_first_structure_is_the_best_of_all_that_were_tried() -> None:
-    """On dense tables of few nodes random orders lead farther than that of XGES-0."""
+    """On dense tables of few nodes kicks lead farther than BOSS from the order of XGES-0."""
     farther = 0
     for seed in range(4):
         table = load_network(f"random-gaussian:12:40:{seed}").sample(
@@ -80,22 +79,14 @@ def test_the_first_structure_is_the_best_of_all_that_were_tried() -> None:
         score = make_score("gaussian-bic", table)
         begun = xges0(score)
         moved = boss(score, SearchRules(start=begun.dag))
-        rng = np.random.default_rng(seed)
         found = first_structure(score, SearchRules(), np.random.default_rng(seed))
         tried = [begun.score, moved.score]
         if moved.score > begun.score + 1e-6:
-            tried += [boss(score, rng=rng).score for _ in range(usual_orders(score.n))]
+            rng = np.random.default_rng(seed)
+            tried.append(boss(score, SearchRules(start=moved.dag), rng=rng).score)
         assert found.score == pytest.approx(max(tried), rel=1e-12)
         farther += max(tried) > max(tried[:2]) + 1e-6
     assert farther > 0
-
-
-def test_a_start_that_is_given_is_not_left_for_random_orders() -> None:
-    table = load_network("random-gaussian:12:40:1").sample(500, np.random.default_rng(1))
-    score = make_score("gaussian-bic", table)
-    start = SearchRules(start=boss(score, rng=np.random.default_rng(5)).dag)
-    found, other = (first_structure(score, start, np.random.default_rng(k)) for k in (1, 2))
-    assert found == other
 
 
 def test_a_kick_finds_what_xges0_misses() -> None:
