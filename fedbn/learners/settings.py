@@ -62,7 +62,7 @@ class LearnerSettings(Settings):
         "ges",
         "How a site learns. One structure: ges; xges0 (better scores, nearly as fast); xges and "
         "ils (better still, slower); boss; hc; cg-dca; ordering; optimal (proven). Advised, where "
-        "ges is not good enough: boss for 50 columns of numbers or more, ils for all other tables. "
+        "ges is not good enough: boss for tables of numbers, ils for all others. "
         "Several weighted structures: bootstrap, credible. Private: dp-climb, dp-ges, dp-moments "
         "(they need --schema).",
     )
