@@ -1,9 +1,9 @@
 """The command `fedbn`: many private tables in, one consensus network out.
 
-Only the module of the command that was asked for is loaded, and commands import what they need
-when they run. With `--json`, standard output is exactly one JSON object whose keys are stable;
-everything else goes to standard error. Exit status: 0, or 1 after an error of fedbn (one line), or
-2 after wrong usage.
+Only the module of the command that was asked for is loaded, none for the version, and commands
+import what they need when they run. With `--json`, standard output is exactly one JSON object whose
+keys are stable; everything else goes to standard error. Exit status: 0, or 1 after an error of
+fedbn (one line), or 2 after wrong usage.
 """
 
 from __future__ import annotations
@@ -55,10 +55,12 @@ def main(arguments: list[str] | None = None) -> None:
     atexit.register(gc.freeze)  # Python looks for no garbage when the process ends
     asked = sys.argv[1:2] if arguments is None else arguments[:1]
     found = [command for command in COMMANDS if [command.typed] == asked]
+    if not found and asked != ["--version"]:
+        found = [*COMMANDS]
     try:
         with show_warnings():
             gc.disable()  # nor while it loads, nor ever among what is loaded
-            app = make_app(found or COMMANDS)
+            app = make_app(found)
             gc.freeze()
             gc.enable()
             app(args=arguments)

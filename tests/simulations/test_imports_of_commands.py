@@ -86,3 +86,12 @@ def test_fuse_loads_neither_what_reads_tables_nor_what_draws(tmp_path: Path) -> 
     modules = loaded("fuse", tmp_path / "one.json", tmp_path / "two.json", "--json")
     assert modules >= {"fedbn._core", "fedbn.consensus.mcbnc"}
     assert not modules & (HEAVY | SUMS | SHOWN | (LEARNING - {"fedbn._core"}))
+
+
+def test_the_version_loads_no_command() -> None:
+    modules = loaded("--version")
+    assert not modules & ({"numpy", "simulations.commands"} | HEAVY | SHOWN)
+    assert {name for name in modules if name.startswith("simulations.cli.")} == {
+        "simulations.cli.command_line",
+        "simulations.cli.command_table",
+    }
