@@ -34,7 +34,7 @@ from fedbn.setting import (
 ENGINES = ("flower", "in-process")
 ROBUST = ("best", "mean", "clip", "median")
 AGGREGATIONS = ("open", "secure-sums", "moral-votes")
-OVER_UNION = ("mcbnc", "union", "vote", "median")
+OVER_UNION = ("mcbnc", "union", "intersection", "vote", "median")
 """Fusions of structures over different variables."""
 
 

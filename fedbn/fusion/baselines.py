@@ -19,7 +19,7 @@ from fedbn.errors import ConfigError
 from fedbn.fusion.genetic import genetic_inputs, genetic_union
 from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.median import descend_to_median
-from fedbn.fusion.union import fuse, fuse_inputs
+from fedbn.fusion.union import fuse, fuse_in_stages
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.averaging import ArcVotes, averaged_dag
 from fedbn.graphs.dag import DAG
@@ -52,11 +52,13 @@ def intersection(
     dags: Sequence[DAG],
     weights: Sequence[Weight] | None = None,
     rng: np.random.Generator | None = None,
+    *,
+    variables: Variables = "same",
 ) -> DAG:
-    """The edges that the minimal I-maps of all inputs under one order share."""
-    _, imaps, _ = fuse_inputs(merge_inputs(dags, weights), rng)
-    shared = np.logical_and.reduce([imap.adjacency for imap in imaps])
-    return DAG(imaps[0].names, shared)
+    """The edges that the minimal I-maps under one order of all inputs with both ends share."""
+    inputs = merge_inputs(dags, weights, variables)
+    _, parents = fuse_in_stages(inputs, rng, lambda *_: None, quorum=len(dags))
+    return DAG.from_parent_bits(inputs.names, parents)
 
 
 def edge_vote(

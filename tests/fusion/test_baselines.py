@@ -99,6 +99,9 @@ def test_intersection_and_union_bracket_the_maps() -> None:
     shared = fuse_by("intersection", dags)
     for imap in fusion.imaps:
         assert set(shared.edges) <= set(imap.edges) <= set(fuse_by("union", dags).edges)
+    assert np.array_equal(
+        shared.adjacency, np.logical_and.reduce([imap.adjacency for imap in fusion.imaps])
+    )
 
 
 @pytest.mark.parametrize("evolve", [genetic_union, genetic_inputs])
