@@ -36,7 +36,7 @@ from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.treewidth import dag_treewidth
 
-NEARER = Fraction(9, 10)
+NEARER = Fraction(19, 20)
 """So much of the distance of a path's state must a judged vote have less than, to be taken."""
 
 P = TypeVar("P", bound=DeletionPath)
@@ -99,7 +99,7 @@ def select_among(
 def _nearer_vote(
     path: McbncPath, chosen: Consensus, max_treewidth: int | None, end: float | None
 ) -> Consensus | None:
-    """What judges leave of the edge vote, where that is nearer to the inputs by more than a tenth.
+    """What judges leave of the edge vote, where that is nearer to the inputs by more than 5 %.
 
     A little nearer says nothing: the distance counts edges of inputs that lack what separates their
     ends. So much nearer says that the path has lost edges on its way down from a dense G+.

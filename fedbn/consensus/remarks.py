@@ -127,7 +127,7 @@ def is_judged_vote(path: DeletionPath, consensus: Consensus) -> bool:
 
 _ON_JUDGED_VOTE = (
     "the consensus is the edge vote without the edges that judges separate: it is nearer to the "
-    "sites' structures by more than a tenth than what the path gives (the readings search and "
+    "sites' structures by more than 5 % than what the path gives (the readings search and "
     "refusion keep to the path)"
 )
 

@@ -22,7 +22,7 @@ strictly nearer to the inputs than every state. A path that was cut short by its
 memory may have got hardly below G+, so there it competes in every reading. Where inputs are about
 different variables it competes only there: the votes are those of all who see both ends, also of
 inputs without what separates these, and so is the distance by which it would be chosen. What judges
-leave of it (`fedbn.consensus.judged_vote`) is taken there, if it is nearer by more than a tenth.
+leave of it (`fedbn.consensus.judged_vote`) is taken there, if it is nearer by more than 5 %.
 
 Where inputs are far from what the rest agrees on, the reading `best` takes the consensus that the
 rest has by itself, the reading `others`, with its distance and bound to all inputs. That is looked

@@ -18,7 +18,7 @@ from fedbn.consensus.path import POOLINGS
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.threshold import path_states, select_consensus
 from fedbn.errors import ConfigError, StructureError
-from fedbn.fusion.baselines import edge_vote
+from fedbn.fusion.baselines import edge_vote, intersection
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.union import fuse, fuse_in_stages
 from fedbn.graphs.bits import pack
@@ -106,6 +106,23 @@ def test_g1_for_all_pairs_of_sites(n: int) -> None:
             assert asked <= own[k]
         checked += 1
     assert checked > 500
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_intersection_is_what_all_have_that_see_both_ends(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sites = twin.random_sites(rng, 5, 4, 0.3, 0.7)
+    dags, _ = twin.given(sites, 5)
+    shared = intersection(dags, variables="union")
+    fusion = fuse(dags, variables="union")
+    for a, b in combinations(shared.names, 2):
+        for edge in ((a, b), (b, a)):
+            maps = [
+                imap
+                for dag, imap in zip(dags, fusion.imaps, strict=True)
+                if {a, b} <= set(dag.names)
+            ]
+            assert (edge in shared.edges) == bool(maps and all(edge in m.edges for m in maps))
 
 
 @pytest.mark.parametrize("seed", range(5))
