@@ -379,9 +379,7 @@ def measured(tmp_path: Path) -> list[Path]:
 def test_numbers_of_different_columns_are_chosen_alike(measured: list[Path], choose: str) -> None:
     """By command and interface; each move is judged by sites that have all that it changes."""
     api = simulated(measured, choose, "mixed", score="mixed-bic")
-    run = federated(
-        measured, choose=choose, parameters="none", score="mixed-bic", numbers=("m", "x", "y")
-    )
+    run = federated(measured, **MIXED, choose=choose, parameters="none")
     assert choice_to_dict(run.result.choice) == choice_to_dict(api.choice)
     assert run.result.consensus.dag == api.consensus.dag
     assert api.choice.requests == 1
@@ -390,6 +388,36 @@ def test_numbers_of_different_columns_are_chosen_alike(measured: list[Path], cho
     assert frozenset("xy") not in joined
     again = choice_from_dict(choice_to_dict(api.choice), api.schema)
     assert choice_to_dict(again) == choice_to_dict(api.choice)
+
+
+MIXED = {"score": "mixed-bic", "numbers": ("m", "x", "y")}
+
+
+@pytest.mark.usefixtures("packed_flower")
+def test_flower_chooses_and_estimates_numbers_alike(measured: list[Path]) -> None:
+    here, there = (
+        federated(measured, **MIXED, choose="climb", engine=engine)
+        for engine in ("in-process", "flower")
+    )
+    assert choice_to_dict(here.result.choice) == choice_to_dict(there.result.choice)
+    assert here.network == there.network is not None
+    assert here.sources == there.sources
+
+
+def test_a_site_that_refuses_is_named_and_the_others_rows_remain(measured: list[Path]) -> None:
+    """North has few rows of each state of w, so no table of its may leave."""
+    site = measured[1].with_suffix(".toml")
+    site.write_text('table = "north.csv"\n[policy]\ncounts = true\nmin-cell = 200\n')
+    run = federated([measured[0], site, *measured[2:]], **MIXED)
+    whole = federated(measured, **MIXED)
+    assert run.result.consensus.dag == whole.result.consensus.dag
+    assert whole.sources.refused == whole.sources.not_given == ()
+    ((refused, reason),) = run.sources.refused
+    assert "min-cell" in reason
+    assert refused not in run.sources.sites
+    assert run.network is not None
+    table, of_all = (net.table(net.names.index("w")) for net in (run.network, whole.network))
+    assert not np.array_equal(table, of_all)
 
 
 @pytest.mark.parametrize("score", ["mixed-bic", "gaussian-bic"])
