@@ -63,15 +63,31 @@ def value(
         tuple(columns.index(names[p]) for p in sorted(parents)),
     )
     shared = naive.bdeu(pooled, place, given, 1.0)
-    return max(shared, sum(own_units(t, place, given) for t in own) / UNIT)
+    return larger(shared, [own_units(table, place, given) for table in own])
+
+
+def larger(shared: float, own: list[int]) -> float:
+    """Of one site alone both are the same."""
+    return shared if len(own) == 1 else max(shared, sum(own) / UNIT)
 
 
 def own_units(table: Dataset, node: int, parents: tuple[int, ...]) -> int:
     """A site's own score in eighths of a nat: those of the complete DAGs over the family and over
     the parents, each rounded down, less each other."""
 
+    return _units(lambda v, given: naive.bdeu(table, v, given, 1.0), node, parents)
+
+
+def own_mixed_units(table: Dataset, node: int, parents: tuple[int, ...]) -> int:
+    """The same of mixed BIC, less what residual covariances cost."""
+    return _units(lambda v, given: naive_mixed.within([table], v, given), node, parents)
+
+
+def _units(
+    score: Callable[[int, tuple[int, ...]], float], node: int, parents: tuple[int, ...]
+) -> int:
     def of_set(columns: tuple[int, ...]) -> int:
-        nats = sum(naive.bdeu(table, v, columns[:k], 1.0) for k, v in enumerate(columns))
+        nats = sum(score(v, columns[:k]) for k, v in enumerate(columns))
         return math.floor(round(nats, 6) * UNIT)
 
     return of_set((*parents, node)) - of_set(parents)
@@ -83,9 +99,12 @@ def mixed_value(
     """The same of mixed BIC, each site less its own means."""
     columns = sorted({names[v] for v in {node, *parents}})
     own = [table.select(columns) for table in tables]
-    place, given = columns.index(names[node]), [columns.index(names[p]) for p in sorted(parents)]
+    place, given = (
+        columns.index(names[node]),
+        tuple(columns.index(names[p]) for p in sorted(parents)),
+    )
     shared = naive_mixed.within(own, place, given)
-    return max(shared, sum(naive_mixed.within([table], place, given) for table in own))
+    return larger(shared, [own_mixed_units(table, place, given) for table in own])
 
 
 def free(n: int, edges: int) -> float:

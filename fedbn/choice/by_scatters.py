@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, families_of
 from fedbn.scores.base import TabulatedScore
+from fedbn.scores.family_scores import FIXED_POINT, rounded_down
 from fedbn.scores.mixed import block_widths, mixed_from_covariance
 from fedbn.scores.scatter import Scatter, sum_of_scatters
 from fedbn.search.constraints import SearchRules
@@ -49,13 +50,14 @@ class ScatterScores:
     ----------
     shared : of the sums over all of them.
     own : of each site's.
-    shared_costs, own_costs : float64 [n], of the residual covariances, in nats.
+    shared_costs, own_costs : float64 [n] and [sites, n], of the residual covariances, in nats.
     """
 
     shared: TabulatedScore
     own: tuple[TabulatedScore, ...]
     shared_costs: Floats
     own_costs: Floats
+    _of_sets: dict[tuple[int, ...], Floats] = field(default_factory=dict, repr=False)
 
     def score_all(self, families: Iterable[Family]) -> dict[Family, Counted]:
         """Family -> its scores."""
@@ -70,14 +72,37 @@ class ScatterScores:
         return self.shared.local_score(*family) - float(self.shared_costs[family.node])
 
     def own_score(self, family: Family) -> float:
-        """The sum of the sites' own, nats; -inf where some site refuses the family."""
-        own = math.fsum(each.local_score(*family) for each in self.own)
-        return own - float(self.own_costs[family.node])
+        """The sum of the sites' own, nats; -inf where some site refuses the family.
+
+        As of counts (`fedbn.scores.family_scores`), what a site's score is the difference of is
+        rounded down to whole units: the scores of all columns together, and of the parents; or the
+        score itself, where a parent is determined by the others.
+        """
+        node, parents = family
+        alone = np.array([each.local_score(*family) for each in self.own]) - self.own_costs[:, node]
+        if not np.isfinite(alone).all():
+            return -math.inf
+        whole, above = self._of_set(tuple(sorted((*parents, node)))), self._of_set(parents)
+        has_both = np.isfinite(whole) & np.isfinite(above)
+        units = rounded_down(np.where(has_both, whole, alone))
+        units -= rounded_down(np.where(has_both, above, 0.0))
+        return int(units.sum()) / FIXED_POINT
+
+    def _of_set(self, columns: tuple[int, ...]) -> Floats:
+        """The own score of each site for a complete DAG over some variables, ascending; -inf where
+        one is determined by those before it."""
+        if not columns:
+            return np.zeros(len(self.own))
+        if columns not in self._of_sets:
+            before, last = columns[:-1], columns[-1]
+            scores: Floats = np.array([each.local_score(last, before) for each in self.own])
+            self._of_sets[columns] = self._of_set(before) + scores - self.own_costs[:, last]
+        return self._of_sets[columns]
 
     def _score(self, family: Family) -> Counted:
-        return scores_of_family(
-            self.shared_score(family), self.own_score(family), self.shared.n_rows
-        )
+        shared = self.shared_score(family)
+        own = self.own_score(family) if len(self.own) > 1 else shared
+        return scores_of_family(shared, own, self.shared.n_rows)
 
 
 def scores_of_family(shared: float, own: float, rows: int) -> Counted:
@@ -106,9 +131,7 @@ def scatter_scores(schema: Schema, scatters: Sequence[Scatter]) -> ScatterScores
         _score(schema, together),
         tuple(_score(schema, each) for each in scatters),
         _costs(schema, together),
-        np.array(
-            [math.fsum(own) for own in zip(*(_costs(schema, s) for s in scatters), strict=True)]
-        ),
+        np.array([_costs(schema, each) for each in scatters]),
     )
 
 

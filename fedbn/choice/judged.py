@@ -270,13 +270,14 @@ class CountsOfSites:
         return family in self.told
 
     def both(self, family: Family, sites: tuple[str, ...]) -> tuple[float, float]:
-        """(shared, own) of a known family, in nats."""
+        """(shared, own) of a known family, in nats; of one site the same, as none is rounded."""
         key = family, sites
         if key not in self._found:
             told = [self.told[family][site] for site in sites]
             counts = _sum(FamilyTables(self.schema, (family,)), [each.filled for each in told])
-            own = sum(each.own for each in told) / FIXED_POINT
-            self._found[key] = float(bdeu_of_counts(counts, self.ess)[0]), own
+            shared = float(bdeu_of_counts(counts, self.ess)[0])
+            own = sum(each.own for each in told) / FIXED_POINT if len(sites) > 1 else shared
+            self._found[key] = shared, own
         return self._found[key]
 
     @cached_property

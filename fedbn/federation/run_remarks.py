@@ -96,10 +96,12 @@ def _on_unheard(choice: CountedChoice) -> Iterator[str]:
     """Whose rows alone would have decided (`fedbn.choice.decisive`)."""
     if choice.unheard:
         one = len(choice.unheard) == 1
+        by_sums = "" if choice.counts is not None else ", or that one has no score"
         yield (
             f"{list_some(choice.unheard, len(choice.unheard), quoted=False)} "
             f"{'was' if one else 'were'} left out of the counts: on the rows of the other sites "
-            "another structure scores far better than the one that the rows of all sites chose; "
+            "another structure scores far better than the one that the rows of all sites chose"
+            f"{by_sums}; "
             f"check whether {'its table is' if one else 'their tables are'} like the others"
         )
 

@@ -99,10 +99,10 @@ def own_scores(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.int64]:
     of_families, of_parents = (each - constant for each in _of_sets(counts, ess))
     if not (np.abs(of_families) < MAX_NATS).all():
         raise DataError(f"the score of a family must be within ±{MAX_NATS} nats")
-    return _rounded_down(of_families) - _rounded_down(of_parents)
+    return rounded_down(of_families) - rounded_down(of_parents)
 
 
-def _rounded_down(nats: NDArray[np.float64]) -> NDArray[np.int64]:
+def rounded_down(nats: NDArray[np.float64]) -> NDArray[np.int64]:
     """In units of 1 / FIXED_POINT nats."""
     return np.rint(nats * _ROUNDING).astype(np.int64) // (_ROUNDING // FIXED_POINT)
 

@@ -23,9 +23,8 @@ largest site's sum of squares; so what is rounded away of the total is less than
 10 · 2^-54, or 6e-16.
 
 A site's own score of a family is mixed BIC less what its residual covariance costs
-(`fedbn.choice.by_scatters`), to the nearest 2^-26 nats: the sum is S 2^-27 nats from the true one
-at most. Of a family that a site refuses it says nothing, and hides that it does so: the server
-learns that some site refuses it.
+(`fedbn.choice.by_scatters`), in whole units as in the open. Of a family that a site refuses it says
+nothing, and hides that it does so: the server learns that some site refuses it.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.networks.family_counts import Family, require_families
+from fedbn.scores.family_scores import FIXED_POINT
 from fedbn.scores.mixed import block_widths
 from fedbn.scores.scatter import Scatter, scatter_of_table
 from fedbn.secure.honest_sums import require_own_mixed_scores, require_rows, require_scatter
@@ -61,9 +61,6 @@ class LevelError(MessageError):
         super().__init__("server: a column's sum of squares is above its level")
         self.length = length
 
-
-OWN_POINT = 1 << 26
-"""A site's own score travels as the nearest whole number of 2^-26 nats."""
 
 TableSums = SizeRequest | ScatterRequest | ScoreRequest
 
@@ -187,8 +184,8 @@ def largest_error(scatter: Scatter, levels: Sequence[int], sites: int) -> Floats
 def fixed_scores(
     scatter: Scatter, schema: Schema, families: tuple[Family, ...], sites: int
 ) -> Ints:
-    """A site's own scores in units of 1 / OWN_POINT nats, then 1 for every family that it refuses,
-    else 0; int64 [2 F].
+    """A site's own scores in units of 1 / FIXED_POINT nats, then 1 for every family that it
+    refuses, else 0; int64 [2 F].
 
     Raises
     ------
@@ -202,7 +199,7 @@ def fixed_scores(
     scores = scatter_scores(schema, [scatter])
     own = np.array([scores.own_score(family) for family in families])
     known = np.isfinite(own)
-    whole = np.rint(np.where(known, own, 0.0) * OWN_POINT)
+    whole = np.rint(np.where(known, own, 0.0) * FIXED_POINT)
     if (np.abs(whole) > 2.0 ** _bits(sites)).any():
         raise DataError("a score is too large to be told under masks")
     return np.concatenate([whole.astype(np.int64), (~known).astype(np.int64)])
@@ -247,7 +244,7 @@ def sum_own_scores(
     """
     sums = yield ScoreRequest(families)
     _require_length(sums, 2 * len(families))
-    own, refused = sums[: len(families)] / OWN_POINT, sums[len(families) :] != 0
+    own, refused = sums[: len(families)] / FIXED_POINT, sums[len(families) :] != 0
     require_own_mixed_scores(own, families, schema, rows, sites)
     return OwnScores(families, np.where(refused, -np.inf, own))
 

@@ -22,12 +22,14 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, families_of
 from fedbn.scores.base import TabulatedScore
+from fedbn.scores.family_scores import FIXED_POINT
 from fedbn.scores.scatter import scatter_of_table
 from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 from fedbn.search.result import SearchResult
 from tests import naive_mixed
 from tests.naive import all_dags
+from tests.naive_judged import own_mixed_units
 
 SCHEMA = Schema((Variable("a"), Variable("b", ("x", "y", "z")), Variable("c"), Variable("d", "01")))
 NAMES = SCHEMA.names
@@ -69,9 +71,10 @@ def test_scores_are_those_of_the_definition() -> None:
         for parents in combinations([v for v in range(4) if v != node], size)
     ]
     for (node, parents), found in scores.score_all(families).items():
-        own = sum(naive_mixed.within([each], node, parents) for each in tables)
+        exact = sum(naive_mixed.within([each], node, parents) for each in tables)
+        own = sum(own_mixed_units(each, node, parents) for each in tables) / FIXED_POINT
         assert found.shared == pytest.approx(naive_mixed.within(tables, node, parents), abs=1e-7)
-        assert found.own == pytest.approx(own, abs=1e-7)
+        assert found.own == own == pytest.approx(exact, abs=len(tables) / FIXED_POINT)
         assert found.rows == 290
 
 

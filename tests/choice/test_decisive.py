@@ -360,6 +360,13 @@ def test_a_remark_names_them(child: Federation) -> None:
     assert "a structure that is 5 away (SMHD); see whether their tables are" in said
     record = choice_to_dict(choice)
     assert choice_to_dict(choice_from_dict(record, child.made_up.schema)) == record
+    unheard = replace(choice, unheard=("x0",), pivotal=())
+    for of_sums in (False, True):
+        choice = replace(unheard, counts=None) if of_sums else unheard
+        (said,) = run_remarks(replace(chosen, choice=choice))
+        assert (
+            "that the rows of all sites chose, or that one has no score; check" in said
+        ) == of_sums
 
 
 def test_who_alone_gives_what_is_chosen_a_score_decides_alone() -> None:
