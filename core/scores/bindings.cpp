@@ -29,9 +29,14 @@ void require_different(std::span<const int> nodes, int n) {
     for (int v : nodes) require(!seen[v]++, "variables must be different, but ", v, " is there twice");
 }
 
+void require_threads(int threads) {
+    require(1 <= threads && threads <= 1024, "the number of threads must be from 1 to 1024, not ", threads);
+}
+
 /// codes: [n, rows], every one of them below the arity of its variable.
 std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector<int> arities, const Rungs& given,
-                                 std::size_t memory) {
+                                 std::size_t memory, int threads = 1) {
+    require_threads(threads);
     const std::size_t rows = codes.shape(1);
     require(kind == ScoreKind::bdeu || kind == ScoreKind::information, "only scores of categories have codes");
     require(codes.shape(0) == arities.size(), "there must be an arity for each variable");
@@ -54,7 +59,7 @@ std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector
         require(loops::largest(column) < arities[v], "a code must be below its variable's arity");
     }
     return std::make_shared<Counted>(kind, std::span(codes.data(), codes.size()), std::move(arities),
-                                     std::move(rungs), memory);
+                                     std::move(rungs), memory, threads);
 }
 
 /// The rows of a table before they were merged; equal rows stand together.
@@ -80,13 +85,14 @@ void bind_discrete(nb::module_& m) {
     nb::class_<DiscreteScore, Score>(m, "DiscreteScore")
         .def_static(
             "rungs",
-            [](ScoreKind kind, const Codes& codes, std::vector<int> arities, const Rungs& rungs, std::size_t memory) {
-                const auto all = counted(kind, codes, std::move(arities), rungs, memory);
+            [](ScoreKind kind, const Codes& codes, std::vector<int> arities, const Rungs& rungs, std::size_t memory,
+               int threads) {
+                const auto all = counted(kind, codes, std::move(arities), rungs, memory, threads);
                 std::vector<DiscreteScore> scores;
                 for (std::size_t r = 0; r < rungs.size(); ++r) scores.emplace_back(all, r);
                 return scores;
             },
-            "kind"_a, "codes"_a.noconvert(), "arities"_a, "rungs"_a, "memory"_a,
+            "kind"_a, "codes"_a.noconvert(), "arities"_a, "rungs"_a, "memory"_a, "threads"_a = 1,
             "A score for each (row weight, ess or penalty); they share what is counted. codes: uint16 [n, rows].")
         .def_prop_ro("arities",
                      [](const DiscreteScore& s) {
@@ -374,7 +380,7 @@ void scores(nb::module_& m) {
         .def(
             "use_threads",
             [](Score& s, int threads) {
-                require(1 <= threads && threads <= 1024, "the number of threads must be from 1 to 1024, not ", threads);
+                require_threads(threads);
                 unlocked([&] { s.use_threads(threads); });
             },
             "threads"_a, "Share the counting of sets among so many threads; the values have the same bytes.")

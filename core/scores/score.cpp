@@ -15,15 +15,24 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 Counted::Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vector<int> arities,
-                 std::vector<Rung> given, std::size_t memory)
+                 std::vector<Rung> given, std::size_t memory, int threads)
     : kind(kind),
       rungs(std::move(given)),
       memory(memory),
-      table(codes, arities, memory / 4),
+      workers(workers_of(threads)),
+      table(codes, arities, memory / 4, workers.get()),
       counter(table),
       store(table.n(), rungs.size(), memory / 2),
       signs(make_signs(table.n())) {
     works.emplace_back(Cells(table), Terms(kind, table.all_rows, arities, rungs));
+    use_threads(threads);
+}
+
+void Counted::use_threads(int threads) {
+    if (threads != (workers ? workers->threads() : 1)) workers = workers_of(threads);
+    parted = threads > 1 ? std::make_unique<Counter>(table) : nullptr;
+    while (std::ssize(works) > threads) works.pop_back();
+    while (std::ssize(works) < threads) works.emplace_back(Cells(table), works[0].terms);
 }
 
 DiscreteScore::Size DiscreteScore::Size::times(int arity) const {
@@ -196,11 +205,7 @@ int DiscreteScore::emptied() const {
 
 void DiscreteScore::use_threads(int threads) {
     const std::lock_guard turn(shared_->turn);
-    auto& works = shared_->works;
-    shared_->workers = workers_of(threads);
-    shared_->parted = threads > 1 ? std::make_unique<Counter>(shared_->table) : nullptr;
-    while (std::ssize(works) > threads) works.pop_back();
-    while (std::ssize(works) < threads) works.emplace_back(Cells(shared_->table), works[0].terms);
+    shared_->use_threads(threads);
 }
 
 }  // namespace fedbn

@@ -54,7 +54,10 @@ public:
 /// What the scores of one table share, at every rung and over some of its variables.
 struct Counted {
     Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vector<int> arities,
-            std::vector<Rung> rungs, std::size_t memory);
+            std::vector<Rung> rungs, std::size_t memory, int threads);
+
+    /// Share the counting among so many.
+    void use_threads(int threads);
 
     /// What a thread needs to count and to add up for itself.
     struct Work {
@@ -65,6 +68,7 @@ struct Counted {
     ScoreKind kind;
     std::vector<Rung> rungs;
     std::size_t memory;  // bytes: a quarter for bitmaps, half for the store
+    std::unique_ptr<Workers> workers;  // none for one thread
     Table table;
     Counter counter;
     std::vector<Work> works;  // one for each worker
@@ -72,8 +76,7 @@ struct Counted {
     std::vector<Key> signs;
     std::int64_t sets = 0;  // that were counted
     std::mutex turn;
-    std::unique_ptr<Workers> workers;  // none for one thread
-    std::unique_ptr<Counter> parted;   // which they share, and no thread uses alone: its bitmaps stay in their caches
+    std::unique_ptr<Counter> parted;  // which the workers share, and no thread uses alone: its bitmaps stay in their caches
 };
 
 /// BDeu, BIC and AIC of categorical data, for one of the rungs; the others share what is counted.

@@ -15,7 +15,7 @@ using loops::Codes;
 /// Rows as words, so that two of them are compared at once.
 class PackedRows {
 public:
-    PackedRows(Codes codes, std::span<const int> arities, int rows) : rows_(rows) {
+    PackedRows(Codes codes, std::span<const int> arities, int rows, Workers* workers) : rows_(rows), hashes_(rows) {
         std::vector<std::pair<int, int>> places;  // word and shift
         int used = 0;
         for (int arity : arities) {
@@ -25,21 +25,16 @@ public:
             used += bits;
         }
         words_.resize(std::size_t(rows) * width_);
-        for (int begin = 0; begin < rows; begin += kBlock)
+        share(workers, (rows + kBlock - 1) / kBlock, [&](int block) {
+            const int begin = block * kBlock, end = std::min(rows, begin + kBlock);
             for (std::size_t v = 0; v < arities.size(); ++v) {
                 const auto [word, shift] = places[v];
-                const auto block = codes.subspan(v * rows + begin, std::min(kBlock, rows - begin));
-                loops::pack(block, shift, &words_[std::size_t(word) * rows + begin]);
+                loops::pack(codes.subspan(v * rows + begin, end - begin), shift, &words_[std::size_t(word) * rows + begin]);
             }
+            for (int i = begin; i < end; ++i) hashes_[i] = hash_of(i);
+        });
     }
-    Word hash(int i) const {
-        Word hash = 0;
-        for (int w = 0; w < width_; ++w) {
-            hash = (hash ^ word(w, i)) * 0x9E3779B97F4A7C15;
-            hash ^= hash >> 29;
-        }
-        return hash;
-    }
+    Word hash(int i) const { return hashes_[i]; }
     bool equal(int i, int j) const {
         for (int w = 0; w < width_; ++w)
             if (word(w, i) != word(w, j)) return false;
@@ -49,8 +44,16 @@ public:
 private:
     static constexpr int kBlock = 1024;  // rows that are packed while they are at hand
     Word word(int w, int i) const { return words_[std::size_t(w) * rows_ + i]; }
+    Word hash_of(int i) const {
+        Word hash = 0;
+        for (int w = 0; w < width_; ++w) {
+            hash = (hash ^ word(w, i)) * 0x9E3779B97F4A7C15;
+            hash ^= hash >> 29;
+        }
+        return hash;
+    }
     int rows_, width_ = 1;
-    std::vector<Word> words_;
+    std::vector<Word> words_, hashes_;
 };
 
 /// The first row of every kind, and how many equal it.
@@ -93,8 +96,9 @@ std::vector<int> state_counts(Codes codes, int arity) {
 }
 
 /// The mode, which is the first of the states that most rows are in, and the rows outside it.
-void find_others(Column& column, std::vector<Word>& in_mode) {
+void find_others(Column& column) {
     const Codes codes = column.codes;
+    std::vector<Word> in_mode(words_for(static_cast<int>(codes.size())));
     const auto counts = state_counts(codes, column.arity);
     column.mode = static_cast<int>(std::ranges::max_element(counts) - counts.begin());
     const std::size_t others = codes.size() - counts[column.mode];
@@ -115,17 +119,16 @@ void find_others(Column& column, std::vector<Word>& in_mode) {
 
 }  // namespace
 
-Table::Table(Codes codes, std::span<const int> arities, std::size_t bitmap_bytes)
+Table::Table(Codes codes, std::span<const int> arities, std::size_t bitmap_bytes, Workers* workers)
     : all_rows(static_cast<int>(codes.size() / std::max<std::size_t>(1, arities.size()))),
       columns(arities.size()) {
-    auto [first, merged_weights] = merge_rows(PackedRows(codes, arities, all_rows), all_rows);
+    auto [first, merged_weights] = merge_rows(PackedRows(codes, arities, all_rows, workers), all_rows);
     weights = std::move(merged_weights);
     const int together = 64 * loops::kWordsTogether;
     const int needed = (all_rows + together - 1) / together * loops::kWordsTogether;
     const std::size_t states = std::accumulate(arities.begin(), arities.end(), std::size_t{0});
     if (states * needed * sizeof(Word) <= bitmap_bytes) words = needed;
-    std::vector<Word> in_mode(words_for(rows()));
-    for (int v = 0; v < n(); ++v) {
+    share(workers, n(), [&](int v) {
         auto& column = columns[v];
         const auto all = codes.subspan(std::size_t(v) * all_rows, all_rows);
         column.arity = arities[v];
@@ -135,8 +138,8 @@ Table::Table(Codes codes, std::span<const int> arities, std::size_t bitmap_bytes
             for (int i = 0; i < rows(); ++i) column.codes[i] = all[first[i]];
         else
             std::ranges::copy(all, column.codes.begin());
-        find_others(column, in_mode);
-    }
+        find_others(column);
+    });
 }
 
 }  // namespace fedbn

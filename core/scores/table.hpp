@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graphs/node_set.hpp"
+#include "scores/workers.hpp"
 
 namespace fedbn {
 
@@ -19,8 +20,9 @@ struct Column {
 };
 
 struct Table {
-    /// codes: column after column; bitmaps only within so many bytes.
-    Table(std::span<const std::uint16_t> codes, std::span<const int> arities, std::size_t bitmap_bytes);
+    /// codes: column after column; bitmaps only within so many bytes. The workers help, if there are any.
+    Table(std::span<const std::uint16_t> codes, std::span<const int> arities, std::size_t bitmap_bytes,
+          Workers* workers = nullptr);
 
     int n() const { return static_cast<int>(columns.size()); }
     int rows() const { return static_cast<int>(weights.size()); }  // merged ones

@@ -62,6 +62,12 @@ private:
     std::vector<std::thread> threads_;
 };
 
+/// turn(i) once for each i from 0 to below `turns`, by the workers if there are any.
+void share(Workers* workers, int turns, const auto& turn) {
+    if (workers) return workers->share(turns, [&](int, int i) { turn(i); });
+    for (int i = 0; i < turns; ++i) turn(i);
+}
+
 /// None where the caller is alone.
 inline std::unique_ptr<Workers> workers_of(int threads) {
     return threads > 1 ? std::make_unique<Workers>(threads) : nullptr;

@@ -42,13 +42,13 @@ SCORES: Registry[ScoreEntry] = Registry("score", "fedbn.scores", score_of_functi
 
 for _name, _entry in {
     "bdeu": ScoreEntry("categorical", bdeu_ladder),
-    "bic": ScoreEntry("categorical", lambda data, _, ks, mb: bic_ladder(data, ks, mb)),
-    "aic": ScoreEntry("categorical", lambda data, _, ks, mb: aic_ladder(data, ks, mb)),
-    "gaussian-bic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "bic", ks)),
-    "gaussian-aic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "aic", ks)),
-    "bge": ScoreEntry("gaussian", lambda data, _, ks, __: bge_ladder(data, ks)),
-    "mixed-bic": ScoreEntry("mixed", lambda data, _, ks, mb: mixed_ladder(data, "bic", ks, mb)),
-    "mixed-aic": ScoreEntry("mixed", lambda data, _, ks, mb: mixed_ladder(data, "aic", ks, mb)),
+    "bic": ScoreEntry("categorical", lambda data, _, *given: bic_ladder(data, *given)),
+    "aic": ScoreEntry("categorical", lambda data, _, *given: aic_ladder(data, *given)),
+    "gaussian-bic": ScoreEntry("gaussian", lambda d, _, ks, *__: gaussian_ladder(d, "bic", ks)),
+    "gaussian-aic": ScoreEntry("gaussian", lambda d, _, ks, *__: gaussian_ladder(d, "aic", ks)),
+    "bge": ScoreEntry("gaussian", lambda data, _, ks, *__: bge_ladder(data, ks)),
+    "mixed-bic": ScoreEntry("mixed", lambda data, _, ks, mb, __: mixed_ladder(data, "bic", ks, mb)),
+    "mixed-aic": ScoreEntry("mixed", lambda data, _, ks, mb, __: mixed_ladder(data, "aic", ks, mb)),
 }.items():
     SCORES.add(_name, _entry)
 
@@ -107,15 +107,15 @@ def make_scores(
     `memory_mb`), and they have the same threads. Raises what `make_score` raises, and
     ConfigError for a score that is somebody else's function of Python.
     """
-    made = SCORES.find(name).make(dataset, ess, row_weights, memory_mb)
+    if threads < 1:
+        raise ConfigError(f"threads must be at least 1, got {threads}")
+    made = SCORES.find(name).make(dataset, ess, row_weights, memory_mb, threads)
     if not all(isinstance(score, TabulatedScore) for score in made):
         raise ConfigError(
             f"the {SCORES.describe(name)} is a function of Python, which fedbn's compiled searches "
             "do not read: choose a learner of your own that sees a score, or make the score of "
             "fedbn's parts"
         )
-    if threads < 1:
-        raise ConfigError(f"threads must be at least 1, got {threads}")
     for score in made:
         if score.core.threads != threads:  # else it shares the threads of one before
             score.core.use_threads(threads)
@@ -136,7 +136,7 @@ def local_score_of(
     ------
     ConfigError, DataError : as `make_score`. PluginError : the score of somebody else failed.
     """
-    return SCORES.find(name).make(dataset, ess, (row_weight,), memory_mb)[0]
+    return SCORES.find(name).make(dataset, ess, (row_weight,), memory_mb, 1)[0]
 
 
 def dag_score(dag: DAG, dataset: Dataset, name: str = "bdeu", ess: float = 1.0) -> float:

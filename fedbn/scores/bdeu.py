@@ -39,11 +39,15 @@ def bdeu(
 
 
 def bdeu_ladder(
-    dataset: Dataset, ess: float, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
+    dataset: Dataset,
+    ess: float,
+    row_weights: Sequence[float],
+    memory_mb: float = MEMORY_MB,
+    threads: int = 1,
 ) -> tuple[TabulatedScore, ...]:
     """`bdeu` for each row weight; what one of them counts the others know."""
     require_kind(dataset, "categorical", "bdeu")
     equivalent_sample_size("ess", ess)
     parameters = [ess] * len(row_weights)
     label = f"bdeu, ess {ess:g}"
-    return categorical_scores(dataset, label, "bdeu", parameters, row_weights, memory_mb)
+    return categorical_scores(dataset, label, "bdeu", parameters, row_weights, memory_mb, threads)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def bic_ladder(
-    dataset: Dataset, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
+    dataset: Dataset,
+    row_weights: Sequence[float],
+    memory_mb: float = MEMORY_MB,
+    threads: int = 1,
 ) -> tuple[TabulatedScore, ...]:
     """BIC of categorical data for each row weight; what one of them counts the others know. Raises
     DataError for other data."""
@@ -32,14 +35,17 @@ def bic_ladder(
     for row_weight in row_weights:
         require_row_weight(row_weight)
     penalties = [0.5 * logarithm(row_weight * dataset.n_rows) for row_weight in row_weights]
-    return criterion(dataset, "bic", penalties, row_weights, memory_mb)
+    return criterion(dataset, "bic", penalties, row_weights, memory_mb, threads)
 
 
 def aic_ladder(
-    dataset: Dataset, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
+    dataset: Dataset,
+    row_weights: Sequence[float],
+    memory_mb: float = MEMORY_MB,
+    threads: int = 1,
 ) -> tuple[TabulatedScore, ...]:
     """AIC, as `bic_ladder`."""
-    return criterion(dataset, "aic", [1.0] * len(row_weights), row_weights, memory_mb)
+    return criterion(dataset, "aic", [1.0] * len(row_weights), row_weights, memory_mb, threads)
 
 
 def criterion(
@@ -48,8 +54,11 @@ def criterion(
     penalties: Sequence[float],
     row_weights: Sequence[float],
     memory_mb: float,
+    threads: int = 1,
 ) -> tuple[TabulatedScore, ...]:
     """Log-likelihood - penalty × free parameters, called `name`, for each row weight and its
     penalty; raises DataError for floats."""
     require_kind(dataset, "categorical", name)
-    return categorical_scores(dataset, name, "information", penalties, row_weights, memory_mb)
+    return categorical_scores(
+        dataset, name, "information", penalties, row_weights, memory_mb, threads
+    )

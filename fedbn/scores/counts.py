@@ -53,6 +53,7 @@ def categorical_scores(
     parameters: Sequence[float],
     row_weights: Sequence[float],
     memory_mb: float = MEMORY_MB,
+    threads: int = 1,
 ) -> tuple[TabulatedScore, ...]:
     """A score of categorical data for each row weight; what one counts the others know.
 
@@ -64,6 +65,7 @@ def categorical_scores(
     parameters : ess, or the penalty per free parameter, for each row weight.
     row_weights : k ≥ 1, by which every count is multiplied.
     memory_mb : bound in MB on the store of scores (emptied when full) and the bitmaps.
+    threads : that prepare the table and count.
 
     Raises
     ------
@@ -79,7 +81,8 @@ def categorical_scores(
     rungs = [(float(k), float(p)) for k, p in zip(row_weights, parameters, strict=True)]
     codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
     memory = int(memory_mb * (1 << 20))
-    cores = DiscreteScore.rungs(getattr(ScoreKind, kind), codes, arities.tolist(), rungs, memory)
+    given = codes, arities.tolist(), rungs, memory, threads
+    cores = DiscreteScore.rungs(getattr(ScoreKind, kind), *given)
     return tuple(
         TabulatedScore(dataset.names, label_with(label, k), core, dataset.n_rows, k, parameter)
         for core, (k, parameter) in zip(cores, rungs, strict=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ScoreEntry:
     """A score that can be chosen by name: the kind of data (mixed: any), and how it is made for
-    each of some row weights from (data, ess, row weights, MB of memory)."""
+    each of some row weights from (data, ess, row weights, MB of memory, threads)."""
 
     kind: Literal["categorical", "gaussian", "mixed"]
-    make: Callable[[Dataset, float, Sequence[float], float], tuple[TabulatedScore, ...]]
+    make: Callable[[Dataset, float, Sequence[float], float, int], tuple[TabulatedScore, ...]]

@@ -88,6 +88,7 @@ def _make(
     ess: float,
     row_weights: Sequence[float],
     memory_mb: float,
+    threads: int,
 ) -> tuple[Any, ...]:
     """The score for each row weight, checked."""
     require_kind(dataset, kind, of)

@@ -493,6 +493,7 @@ def _rungs(c: Case) -> Call:
             "arities": Argument(arities, "arities"),
             "rungs": Argument([(1.0, 1.0), (2.0, 1.0)], "rungs"),
             "memory": Argument(1 << 20, "memory"),
+            "threads": Argument(2, "limit"),
         },
     )
 

@@ -82,6 +82,9 @@ def test_values_have_the_same_bytes_with_any_number_of_threads(
     for one, other in zip(alone, together, strict=True):
         assert values(one, seed) == values(other, seed)
         assert one.core.counted == other.core.counted
+        for rows, same in zip(one.core.merged_rows(), other.core.merged_rows(), strict=True):
+            assert np.array_equal(rows, same)
+        assert list(one.core.rows_outside_modes) == list(other.core.rows_outside_modes)
 
 
 def test_without_bitmaps_the_rows_are_shared() -> None:
