@@ -342,27 +342,34 @@ def test_a_message_with_too_many_bytes_is_refused_unread() -> None:
 
 @settings(max_examples=1500, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), max_size=6),
-    st.lists(st.integers(-1, 7), max_size=4),
-    st.lists(st.sampled_from([1.0, 0.5, 0.0, -1.0, float("inf"), float("nan")]), max_size=3),
-    st.integers(0, 2),
-    st.lists(st.sampled_from([1.0, 1.5, 0.5, float("nan")]), max_size=3),
+    st.lists(
+        st.lists(st.tuples(*2 * [st.sampled_from([*5 * [0, 1, 2], -1, 3])]), max_size=4),
+        max_size=3,
+    ),
+    st.sampled_from(["sorted", "with repeats", "as drawn"]),
+    st.lists(st.sampled_from([*5 * [0.5], 0.0, -1.0, float("inf"), float("nan")]), max_size=2),
+    st.integers(0, 1),
+    st.lists(st.sampled_from([*5 * [1.0], 0.5, float("nan")]), max_size=2),
 )
 @pytest.mark.slow
 def test_made_up_records_never_make_an_invalid_structure(
-    edges: list[tuple[int, int]],
-    indptr: list[int],
+    graphs: list[list[tuple[int, int]]],
+    order: str,
     weights: list[float],
     form: int,
     row_weights: list[float],
 ) -> None:
+    """Nearly messages: a weight for each graph, most nodes are there, many edges are in order."""
     _, schema = small()
+    if order != "as drawn":
+        graphs = [sorted(set(graph) if order == "sorted" else graph) for graph in graphs]
+    number, edges = len(graphs), [edge for graph in graphs for edge in graph]
     wire = {
         "header": npy(with_header(2, form)["header"]),
         "edges": npy(np.array(edges, dtype=np.int32).reshape(-1, 2)),
-        "indptr": npy(np.array([0, *indptr], dtype=np.int64)),
-        "weights": npy(np.array(weights, dtype=np.float64)),
-        "row_weights": npy(np.array(row_weights, dtype=np.float64)),
+        "indptr": npy(np.cumsum([0, *map(len, graphs)], dtype=np.int64)),
+        "weights": npy(np.array([*weights, *number * [1.0]][:number])),
+        "row_weights": npy(np.array([*row_weights, *number * [1.5]][:number])),
     }
     accepts_only_messages(wire, schema)
 
