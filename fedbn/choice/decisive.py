@@ -2,20 +2,10 @@
 
 A site with rows like nobody else's, made up or of another population, may decide what all rows
 together choose although its structure looks like the others'. Without its rows another structure is
-then far better. So few sites are left out, fewer than a third of all and with fewer than half of
-all rows:
-
-- those whose own rows speak most unlike the median site's, each by itself, and two, four, and so on
-  at a time;
-- as many as may be that together push most for the chosen structure against some candidate
-  (`_pushing`).
-
-Of as many as may be, those take the place of others on whom the choice hangs more, as long as the
-rest loses more so (`_most_influential`): an odd honest site then shields none of several that look
-less odd.
-
-They decide alone where the rest finds the best of the candidates, or what it chooses by itself,
-better by more than `LEAST` nats, and
+then far better. So the sites whose own rows speak most unlike the median site's are left out, each
+by itself, and two, four, and so on at a time, fewer than a third of all and with fewer than half of
+all rows. They decide alone where the rest finds the best of the candidates, or what it chooses by
+itself, better by more than `LEAST` nats, and
 
 - by more than `TIMES` the standard error of that (the jackknife's: each of the remaining sites left
   out in turn), or
@@ -23,22 +13,20 @@ better by more than `LEAST` nats, and
   nat for every row, which is much more than rows of one population say for one structure against
   one like it.
 
-They turn the choice where the structure that the rest finds better is more than `FAR` away in SMHD,
-and better by more than `TURNED` nats and `TURNED_TIMES` the standard error. In both cases the
-others then choose without them. Sites with half of the rows or more are never left out: that is no
-few sites against the rest, and a remark names the largest (`fedbn.federation.run_remarks`).
+The others then choose without them. Sites with half of the rows or more are never left out: that is
+no few sites against the rest, and a remark names the largest (`fedbn.federation.run_remarks`).
 
-Where nobody is left out, the choice may still hang on few: they are *pivotal* where the rest loses
-less than that, but more than `PIVOTAL` nats and `PIVOTAL_TIMES` the standard error. They are heard,
-and a remark names them. Sites with more than a third of all rows turn no choice and are not
-pivotal: fewer rows support fewer edges, and so the rest then chooses another structure where all
-are alike.
+Where no few sites decide alone, the choice may still hang on few: they are *pivotal* where the rest
+chooses a structure more than `FAR` away in SMHD, better to the rest by more than `LEAST` nats and
+by more than `PIVOTAL_TIMES` the standard error. They are heard, and a remark names them. Sites with
+more than a third of all rows are no few here: fewer rows support fewer edges, and so the rest then
+chooses another structure where all are alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -49,7 +37,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 
 LEAST = 10.0
-"""Nats: who is worth less does not decide alone."""
+"""Nats: what is worth less is no reason to leave a site out."""
 
 TIMES = 6.0
 """So many standard errors."""
@@ -60,20 +48,11 @@ FEWER_TIMES = 2.5
 A_ROW = 1.0
 """Nats for every row."""
 
-TURNED, TURNED_TIMES = 5.0, 2.0
-"""Nats and standard errors, where another structure is more than `FAR` away."""
-
-PIVOTAL, PIVOTAL_TIMES = 3.0, 1.5
-"""The same, where sites are named and heard."""
+PIVOTAL_TIMES = 3.0
+"""So many, where sites are named and heard."""
 
 FAR = 3
 """SMHD: few sites that move the choice by no more are not worth a remark."""
-
-LOOKED_AT, TRIED = 16, 3
-"""Of the sets of sites that push together, so many are looked at, and so many are left out."""
-
-TOLERANCE = 1e-6
-"""Nats: the rest loses more when it does by more than this."""
 
 BLOCKS = 20
 """Of sites that are left out in turn, for the standard error."""
@@ -118,7 +97,7 @@ class Verdict:
 
     Attributes
     ----------
-    decisive : the sites that alone decide or turn the choice, sorted, of which none can be heard.
+    decisive : the sites that alone decide, sorted, of which none can be heard.
     pivotal : where none do, the sites on which the choice hangs, sorted.
     moved : SMHD from what was chosen to what the others choose without the pivotal sites.
     unended : whether time ended before all that was to be tried was.
@@ -157,20 +136,14 @@ def verdict_on(
     def without(few: Sites) -> _Rest:
         return _rest_of(few, chosen, candidates, sums, whole)
 
-    one_by_one = ((site,) for site in order[: most + 1])
-    together = _pushing(chosen, candidates, sums, most)
     tried = list[Sites]()
-    for few in dict.fromkeys((*one_by_one, *several, *together)):
+    for few in (*((site,) for site in order[: most + 1]), *several):
         if is_over():
             break
-        few = _most_influential(few, chosen, sums, without) if len(few) == most else few
         tried.append(few)
         if without(few).is_decided_alone:
             return Verdict(_fewest(few, lambda fewer: without(fewer).is_decided_alone))
     unended = is_over()
-    for few in tried:
-        if without(few).turns_the_choice:
-            return Verdict(_fewest(few, lambda fewer: without(fewer).turns_the_choice))
     for few in tried:
         if without(few).hangs_on_few:
             few = _fewest(few, lambda fewer: without(fewer).hangs_on_few)
@@ -222,7 +195,6 @@ class _Rest:
     error : the standard error of that.
     pushed : nats by which the few are for what all chose.
     moved : SMHD from there to that structure.
-    best : that structure; None where it is what all chose.
     """
 
     rows: int
@@ -231,7 +203,6 @@ class _Rest:
     error: float = math.inf
     pushed: float = 0.0
     moved: int = 0
-    best: DAG | None = None
 
     @property
     def is_decided_alone(self) -> bool:
@@ -245,18 +216,10 @@ class _Rest:
         )
 
     @property
-    def turns_the_choice(self) -> bool:
-        """Whether the few turn the choice, and so are not heard."""
-        return self._is_far_without(TURNED, TURNED_TIMES)
-
-    @property
     def hangs_on_few(self) -> bool:
-        """Whether the few are pivotal, if they do not turn the choice."""
-        return self._is_far_without(PIVOTAL, PIVOTAL_TIMES)
-
-    def _is_far_without(self, nats: float, times: float) -> bool:
+        """Whether the few are pivotal, if they do not decide alone."""
         few = self.share <= Fraction(1, 3)
-        return few and self.moved > FAR and self.lost > max(nats, times * self.error)
+        return few and self.moved > FAR and self.lost > max(LEAST, PIVOTAL_TIMES * self.error)
 
 
 def _rest_of(few: Sites, chosen: DAG, candidates: Sequence[DAG], sums: Sums, whole: Worth) -> _Rest:
@@ -271,11 +234,11 @@ def _rest_of(few: Sites, chosen: DAG, candidates: Sequence[DAG], sums: Sums, who
     rivals = [each for each in (*candidates, sums.choice_of(rest)) if whole(each) <= whole(chosen)]
     best = max(rivals, key=worth, default=chosen)
     lost = worth(best) - worth(chosen)
-    if not lost > PIVOTAL or math.isinf(lost):
-        return _Rest(rows, share, lost, best=best if 0 < lost < math.inf else None)
+    if not lost > LEAST or math.isinf(lost):
+        return _Rest(rows, share, lost)
     error = _standard_error(lost, chosen, best, rest, sums)
     pushed = whole(chosen) - whole(best) + lost
-    return _Rest(rows, share, lost, error, pushed, smhd(chosen, best), best)
+    return _Rest(rows, share, lost, error, pushed, smhd(chosen, best))
 
 
 def _standard_error(lost: float, chosen: DAG, best: DAG, rest: Sites, sums: Sums) -> float:
@@ -300,57 +263,6 @@ def _order_of(chosen: DAG, candidates: Sequence[DAG], sums: Sums) -> list[str]:
         a_row = np.array([likes[site] for site in sites]) / rows
         unlike = np.maximum(unlike, np.abs(a_row - np.median(a_row)) * np.sqrt(rows))
     return [sites[k] for k in np.argsort(-unlike, kind="stable")]
-
-
-def _pushing(chosen: DAG, candidates: Sequence[DAG], sums: Sums, most: int) -> list[Sites]:
-    """The sets of as many sites as may be left out whose own rows together push most for the chosen
-    structure against some candidate, beyond what the median site's rows say; of these, those
-    without which the rest likes that candidate most."""
-    sites = sorted(sums.rows)
-    rows = np.array([sums.rows[site] for site in sites], dtype=np.float64)
-    pushes: dict[Sites, tuple[float, DAG]] = {}
-    for candidate in candidates:
-        likes = sums.liking(chosen, candidate)
-        own = np.array([likes[site] for site in sites])
-        beyond = own - np.median(own / rows) * rows
-        first = np.argsort(-beyond, kind="stable")[:most]
-        few = tuple(sorted(sites[k] for k in first))
-        pushed = float(beyond[first].sum())
-        if pushed > pushes.get(few, (TOLERANCE, chosen))[0]:
-            pushes[few] = pushed, candidate
-    strongest = sorted(pushes, key=lambda few: (-pushes[few][0], few))[:LOOKED_AT]
-
-    def lost(few: Sites) -> float:
-        worth = sums.worth_to(sums.without(few))
-        found = worth(pushes[few][1]) - worth(chosen)
-        return -math.inf if math.isnan(found) else found
-
-    return sorted(strongest, key=lambda few: (-lost(few), few))[:TRIED]
-
-
-def _most_influential(
-    few: Sites, chosen: DAG, sums: Sums, without: Callable[[Sites], _Rest]
-) -> Sites:
-    """As many sites, but those on whom it hangs most that what all chose is better than what the
-    rest likes best, by the sums of the rest with and without each; from there on anew, while the
-    rest loses more."""
-    while (best := without(few).best) is not None:
-        rest = sums.without(few)
-
-        def for_chosen(sites: Iterable[str], best: DAG = best) -> float:
-            worth = sums.worth_to(tuple(sorted(sites)))
-            push = worth(chosen) - worth(best)
-            return push if math.isfinite(push) else 0.0
-
-        now = for_chosen(rest)
-        pushes = {site: for_chosen((*rest, site)) - now for site in few}
-        pushes |= {site: now - for_chosen(set(rest) - {site}) for site in rest}
-        order = sorted(pushes, key=lambda site: (-round(pushes[site], 6), site))
-        others = tuple(sorted(order[: len(few)]))
-        if others == tuple(sorted(few)) or (without(others).lost <= without(few).lost + TOLERANCE):
-            break
-        few = others
-    return few
 
 
 def _without_each(sites: Sites) -> Iterator[Sites]:

@@ -100,7 +100,7 @@ def _on_unheard(choice: CountedChoice) -> Iterator[str]:
         yield (
             f"{list_some(choice.unheard, len(choice.unheard), quoted=False)} "
             f"{'was' if one else 'were'} left out of the counts: on the rows of the other sites "
-            "another structure scores better than the one that the rows of all sites chose"
+            "another structure scores far better than the one that the rows of all sites chose"
             f"{by_sums}; "
             f"check whether {'its table is' if one else 'their tables are'} like the others"
         )
