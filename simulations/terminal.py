@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnError, FedbnWarning, TableWarning
-from fedbn.wording import count_of
+from fedbn.wording import count_of, list_some
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,9 +38,9 @@ def show_error(error: FedbnError | MemoryError) -> None:
 @contextmanager
 def show_warnings() -> Iterator[None]:
     """Inside, fedbn's own warnings are single lines on standard error, each said once; what holds
-    of several tables is said of the first, and of how many more at the end."""
+    of several tables is said of the first, and of which others at the end."""
     usual = warnings.showwarning
-    said: dict[str, set[str]] = {}
+    said: dict[str, dict[str, None]] = {}
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if not issubclass(category, FedbnWarning):
@@ -48,20 +48,20 @@ def show_warnings() -> Iterator[None]:
             return
         line = " ".join(str(message).split())
         table, _, words = line.partition(": ") if issubclass(category, TableWarning) else ("",) * 3
-        tables = said.setdefault(words or line, set())
+        tables = said.setdefault(words or line, {})
         if not tables:
             print(f"fedbn: warning: {line}", file=sys.stderr)
-        tables.add(table)
+        tables[table] = None
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         try:
             yield
         finally:
-            for words, tables in said.items():
-                if len(tables) > 1:
-                    others = count_of(len(tables) - 1, "more table")
-                    print(f"fedbn: warning: so it is with {others}: {words}", file=sys.stderr)
+            for words, (_, *others) in said.items():
+                if others:
+                    more = list_some(others, quoted=False)
+                    print(f"fedbn: warning: {more}: {words}", file=sys.stderr)
 
 
 def print_json(content: Mapping[str, Any]) -> None:

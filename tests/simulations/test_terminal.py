@@ -19,7 +19,7 @@ def test_a_warning_is_said_once_in_one_line(capsys: pytest.CaptureFixture[str]) 
     assert told == ["fedbn: warning: two lines", "fedbn: warning: another"]
 
 
-def test_what_holds_of_several_tables_is_said_of_one_and_counted(
+def test_what_holds_of_several_tables_is_said_of_one_and_then_of_the_others(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with show_warnings():
@@ -34,5 +34,5 @@ def test_what_holds_of_several_tables_is_said_of_one_and_counted(
             "fedbn: warning: d.csv: column 'x' is constant",
         ]
     assert capsys.readouterr().err.splitlines() == [
-        "fedbn: warning: so it is with 2 more tables: column 'x' is constant"
+        "fedbn: warning: b.csv, c.csv: column 'x' is constant"
     ]
