@@ -1,6 +1,7 @@
 #include "scores/completion.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "arguments.hpp"
 #include "interrupt.hpp"
@@ -11,12 +12,24 @@ namespace fedbn {
 namespace {
 
 constexpr std::size_t kRowsBetweenLooks = 64;
+constexpr std::int64_t kDense = 1 << 16;
 constexpr double kSmall = 0x1p-300;  // weights below it are scaled, so that a product of many factors is not 0
 
-/// P(x | p) of one column: probability [configuration of the parents * arity + x].
+/// P(x | p) of one column, for the configurations of its parents that a row has, and for all others together.
 struct Family {
-    std::vector<std::int64_t> strides;  // of each parent in the configuration's number
-    std::vector<double> probability;
+    std::vector<std::int64_t> strides;                     // of each parent in the configuration's number
+    std::vector<std::int32_t> dense;                       // place of each configuration, if there are few; else
+    std::unordered_map<std::int64_t, std::int32_t> sparse;  // place of each that a row has
+    std::vector<double> probability;                       // [place * arity + x]; no row has place 0
+
+    std::int32_t place(std::int64_t configuration) const {
+        if (!dense.empty()) return dense[configuration];
+        const auto found = sparse.find(configuration);
+        return found == sparse.end() ? 0 : found->second;
+    }
+    std::int32_t& place(std::int64_t configuration) {
+        return dense.empty() ? sparse[configuration] : dense[configuration];
+    }
 };
 
 /// A child of a column, and what one more of the column's code adds to the number of its parents' configuration.
@@ -59,7 +72,8 @@ public:
 
     /// P(all x | p) of a configuration of the parents of v.
     const double* given(int v, std::int64_t configuration) const {
-        return &families_[v].probability[configuration * given_.arities[v]];
+        const Family& family = families_[v];
+        return &family.probability[std::int64_t(family.place(configuration)) * given_.arities[v]];
     }
 
 private:
@@ -67,21 +81,29 @@ private:
         Family& family = families_[v];
         const std::int64_t arity = given_.arities[v];
         std::int64_t configurations = 1;
-        std::vector<std::int32_t> cells(codes_of(v), codes_of(v) + given_.rows);
+        std::vector<std::int64_t> configuration(given_.rows);
         for (int parent : given_.parents[v]) {
             family.strides.push_back(configurations);
-            const auto step = std::int32_t(configurations * arity);
-            configurations *= given_.arities[parent];
-            require(configurations <= largest_family / arity, "a column with its parents must have at most ",
-                    largest_family, " cells");
             const std::uint16_t* codes = codes_of(parent);
-            for (std::size_t r = 0; r < given_.rows; ++r) cells[r] += step * codes[r];
+            for (std::size_t r = 0; r < given_.rows; ++r) configuration[r] += configurations * codes[r];
+            require(configurations <= largest_configurations / given_.arities[parent],
+                    "the parents of a column must have at most ", largest_configurations, " configurations");
+            configurations *= given_.arities[parent];
         }
-        std::vector<std::int64_t> counts(configurations * arity);
-        for (const std::int32_t cell : cells) ++counts[cell];
+        if (configurations <= kDense) family.dense.resize(configurations);
+        std::vector<std::int64_t> counts(arity);  // [place * arity + x]
+        std::int32_t places = 1;
+        for (std::size_t r = 0; r < given_.rows; ++r) {
+            std::int32_t& place = family.place(configuration[r]);
+            if (place == 0) {
+                place = places++;
+                counts.resize(places * arity);
+            }
+            ++counts[place * arity + codes_of(v)[r]];
+        }
         family.probability.resize(counts.size());
-        const double cell = ess / double(configurations * arity), margin = ess / double(configurations);
-        for (std::int64_t q = 0; q < configurations; ++q) {
+        const double cell = ess / (double(configurations) * double(arity)), margin = ess / double(configurations);
+        for (std::int64_t q = 0; q < places; ++q) {
             std::int64_t total = 0;
             for (std::int64_t x = 0; x < arity; ++x) total += counts[q * arity + x];
             for (std::int64_t x = 0; x < arity; ++x)
@@ -124,9 +146,8 @@ private:
         weights_.assign(own, own + arity);
         for (const auto& [child, stride] : parameters_.children(v)) {
             const std::int64_t first = configurations_[child] - stride * codes_[v];
-            const double* likelihood = parameters_.given(child, first) + codes_[child];
-            const std::int64_t step = stride * given_.arities[child];
-            for (int x = 0; x < arity; ++x) weights_[x] *= likelihood[x * step];
+            for (int x = 0; x < arity; ++x)
+                weights_[x] *= parameters_.given(child, first + x * stride)[codes_[child]];
             const double largest = *std::ranges::max_element(weights_);
             if (largest < kSmall)
                 for (double& weight : weights_) weight /= largest;

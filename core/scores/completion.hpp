@@ -16,8 +16,8 @@ struct Incomplete {
     std::vector<std::vector<int>> parents;   // of each column
 };
 
-/// The largest table of a column and its parents that is counted.
-inline constexpr std::int64_t largest_family = std::int64_t{1} << 26;
+/// The largest number of configurations of a column's parents; only those that rows have take memory.
+inline constexpr std::int64_t largest_configurations = std::int64_t{1} << 62;
 
 /// The codes after Gibbs sweeps over the missing cells of every row, columns ascending: `fits` times the parameters are
 /// counted from the codes as they are then, and `sweeps` sweeps follow.

@@ -133,8 +133,9 @@ def _without_gaps(
             "use missing-cells state or drop-rows"
         )
 
-    def best(table: Dataset) -> DAG:
-        found = learner.run(table, settings, rng, start)
+    def best(table: Dataset, least: float) -> DAG:
+        row_weight = max(settings.single_row_weight, least)
+        found = learner.run(table, replace(settings, row_weight=row_weight), rng, start)
         return found.dags[int(np.argmax(found.weights))]
 
     return [complete(dataset, best, rng) for _ in range(settings.imputations)]

@@ -21,7 +21,12 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import random_dag
 from fedbn.learners import LearnerSettings, learn, learn_ladder
-from fedbn.learners.completion import SEARCHES, missingness_remarks, pairs_there
+from fedbn.learners.completion import (
+    RICHER,
+    SEARCHES,
+    missingness_remarks,
+    pairs_there,
+)
 from fedbn.learners.learner import Found, Learner
 from fedbn.networks.catalog import load_network
 from fedbn.networks.random import random_linear_gaussian_network
@@ -56,6 +61,19 @@ def test_the_kernel_draws_as_its_twin(seed: int, n: int, rows: int, fits: int, s
         [int(p) for p in order[:k] if rng.random() < 0.5] for k in np.argsort(order, kind="stable")
     ]
     arguments = (codes, gone, arities, parents, 1.0, fits, sweeps, seed)
+    assert np.array_equal(draw_missing(*arguments), naive_completion.draw_missing(*arguments))
+
+
+@given(st.integers(0, 2**32))
+def test_configurations_that_no_row_has_take_no_memory(seed: int) -> None:
+    """The parents of the first column have 65,535^3 configurations, of which a few rows have one."""
+    rng = np.random.default_rng(seed)
+    arities = [3, *[65_535] * 3]
+    codes = rng.integers(0, 3, (4, 9)).astype(np.uint16)
+    gone = rng.random((4, 9)) < 0.3
+    gone[1:] = False
+    parents = [[1, 2, 3], [], [], []]
+    arguments = (codes, gone, arities, parents, 1.0, 2, 2, seed)
     assert np.array_equal(draw_missing(*arguments), naive_completion.draw_missing(*arguments))
 
 
@@ -228,8 +246,10 @@ def test_row_weights_after_the_first_complete_no_table_and_share_their_limit_wit
         row_weight="ladder", row_weights="1 2", imputations=3, seconds=120.0, memory_mb=90.0
     )
     learn_ladder(table, wanted, np.random.default_rng(3))
-    first, second = (1.0, 120.0 / (3 * SEARCHES), 30.0), (2.0, 120.0 / 3, 30.0)
-    assert limits == [first] * 3 * SEARCHES + [second] * 3
+    share = 120.0 / (3 * SEARCHES)
+    completing = [(k, share, 30.0) for k in RICHER]
+    first, second = (1.0, share, 30.0), (2.0, 120.0 / 3, 30.0)
+    assert limits == completing * 3 + [first] * 3 + [second] * 3
 
 
 @pytest.mark.slow
