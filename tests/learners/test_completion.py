@@ -66,7 +66,7 @@ def test_the_kernel_draws_as_its_twin(seed: int, n: int, rows: int, fits: int, s
 
 @given(st.integers(0, 2**32))
 def test_configurations_that_no_row_has_take_no_memory(seed: int) -> None:
-    """The parents of the first column have 65,535^3 configurations, of which a few rows have one."""
+    """The parents of the first column have 65,535^3 configurations; rows have a few."""
     rng = np.random.default_rng(seed)
     arities = [3, *[65_535] * 3]
     codes = rng.integers(0, 3, (4, 9)).astype(np.uint16)
