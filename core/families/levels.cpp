@@ -149,8 +149,9 @@ LevelCosts ParentSetLevels::costs(int node, const Frontier& sets, int size, cons
             double free = arity(node) - 1.0;
             for (int v : parents) free *= arity(v);
             out.cost[a] += score_.parameter * free;
-        } else if (score_.kind == JointKind::bdeu) {  // theorem 8
-            out.may_extend[a] = !(sets.values[a] + slack_ < occupied[at] * logarithm(arity(node)));
+        } else if (score_.kind == JointKind::bdeu) {  // theorem 8; counts times k < 1 lose at least k times as much
+            const double least = std::min(1.0, score_.row_weight) * occupied[at] * logarithm(arity(node));
+            out.may_extend[a] = !(sets.values[a] + slack_ < least);
         }
     }
     return out;

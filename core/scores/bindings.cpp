@@ -43,7 +43,7 @@ std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector
     require(!given.empty(), "there must be a row weight");
     std::vector<Rung> rungs;
     for (auto [row_weight, parameter] : given) {
-        require(row_weight >= 1 && std::isfinite(row_weight), "row weights must be finite and at least 1, not ",
+        require(row_weight > 0 && std::isfinite(row_weight), "row weights must be finite and above 0, not ",
                 std::to_string(row_weight));
         // the penalty of BIC is ln 1 / 2 = 0 for a single row
         require((kind == ScoreKind::bdeu ? parameter > 0 : parameter >= 0) && std::isfinite(parameter),

@@ -13,7 +13,7 @@ namespace fedbn {
 
 enum class ScoreKind { bdeu, information, gaussian, mixed };
 
-/// One of the row weights (k >= 1, by which every count is multiplied) for which J is known.
+/// One of the row weights (k > 0, by which every count is multiplied) for which J is known.
 struct Rung {
     double row_weight;
     double parameter;  // BDeu: ess; else the penalty per free parameter

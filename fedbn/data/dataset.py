@@ -29,14 +29,14 @@ class Dataset:
         in memory, and the copy is read-only; an array that is so already, int32 or float64, is
         taken as it is. Missing cells are 0 in it.
     gone : bool [rows, n], which cells are missing; None for none.
-    row_weight : what a score of numbers multiplies the number of rows by: below 1 where cells were
-        filled, which are no evidence (`fedbn.learners.completion`), else 1.
+    row_weight : what scores multiply the number of rows by: below 1 where cells were filled, which
+        are no evidence (`fedbn.learners.completion`), else 1.
 
     Raises
     ------
     DataError : the shape does not fit, there is no row, a code is outside its column's states,
         or a value is NaN, infinite or larger than `MOST`; or all cells of a column are missing; or
-        the row weight is not above 0 and at most 1, or below 1 though no column is a number.
+        the row weight is not above 0 and at most 1.
     """
 
     schema: Schema
@@ -57,10 +57,9 @@ class Dataset:
         if self.gone is not None:
             given = np.where(self.gone, 0, given)
         categorical = self.schema.kind == "categorical"
-        if not 0 < self.row_weight <= 1 or (categorical and self.row_weight != 1):
+        if not 0 < self.row_weight <= 1:
             raise DataError(
-                "the row weight of a data set must be above 0 and at most 1, and 1 where no column "
-                f"is a number, not {self.row_weight}"
+                f"the row weight of a data set must be above 0 and at most 1, not {self.row_weight}"
             )
         table: npt.NDArray[Any] = (_checked_codes if categorical else _checked_values)(
             self.schema, given

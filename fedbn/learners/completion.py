@@ -9,10 +9,13 @@ category, for which no conditional-Gaussian distribution stands; so these tables
 general-location model (`core/scores/mixed_completion.hpp`).
 
 A filled cell is no evidence: it repeats what the other cells say, and an edge between two columns
-rests on the rows in which both are there. So all searches in a table with numbers multiply the
-number of its rows by the share of pairs of cells that are there (`Dataset.row_weight`). Else false
-edges are found, and cells drawn given those edges confirm them. Tables of categories lose edges
-instead: the searches of their first rounds count every row twice (`RICHER`).
+rests on the rows in which both are there. So the last searches multiply the number of rows by the
+share of pairs of cells that are there (`Dataset.row_weight`). Else false edges are found.
+
+In the rounds before the last, the two kinds of tables need the opposite. Cells drawn from a network
+that lacks an edge hide this edge from all later searches; cells drawn from one with a false edge
+confirm it. Searches for categories lose edges: these rounds count every row twice (`RICHER`).
+Searches for numbers find false ones: these rounds count rows as the last one does.
 
 This is right where cells are missing at random: whether one is missing may depend on what is seen
 in its row, not on the cell itself. `missingness_remarks` says where the first is so.
@@ -46,11 +49,8 @@ ESS = 1.0
 SURE = 0.001
 """Level of the tests of missingness, all tests of a table together."""
 
-RICHER = (2.0, 2.0, 1.0)
-"""Minimum row weight of each round's search in a table of categories. A cell drawn from a network
-that lacks an edge hides that edge from all later searches; one that is false is lost again in the
-last round. On development rows this was nearer than (1, 1, 1) for five networks of seven, and a
-little farther for alarm and hepar2."""
+RICHER = 2.0
+"""Minimum row weight of the searches in a table of categories before the last round."""
 
 Learn = Callable[[Dataset, float], DAG]
 
@@ -104,12 +104,14 @@ def _complete_states(dataset: Dataset, learn: Learn, rng: np.random.Generator) -
     gone = np.ascontiguousarray(dataset.gone.T)  # type: ignore[union-attr]
     arities = dataset.cardinalities.tolist()
     codes = np.ascontiguousarray(_start(dataset, gone, rng), dtype=np.uint16)
-    for row_weight in RICHER:
-        dag = learn(Dataset(dataset.schema, codes.T), row_weight).reorder(dataset.names)
+    weight = pairs_there(gone)
+    for left in reversed(range(ROUNDS)):
+        completed = Dataset(dataset.schema, codes.T, None, 1.0 if left else weight)
+        dag = learn(completed, RICHER if left else 1.0).reorder(dataset.names)
         parents = [np.flatnonzero(dag.adjacency[:, v]).tolist() for v in range(dataset.n)]
         seed = int(rng.integers(2**64, dtype=np.uint64))
         codes = draw_missing(codes, gone, arities, parents, ESS, *OF_CATEGORIES, seed)
-    return Dataset(dataset.schema, codes.T)
+    return Dataset(dataset.schema, codes.T, None, weight)
 
 
 def _own_order(dataset: Dataset) -> Indices:

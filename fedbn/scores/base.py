@@ -53,8 +53,8 @@ class TabulatedScore:
     names : the variables; sorted as text but for what `over` makes.
     label : what it is, with its settings, for results ("bdeu, ess 1").
     core : the data and the store of values, see `core/scores/score.hpp`.
-    n_rows : of the table; of one whose missing cells were filled, the whole rows that it counts as.
-    row_weight : k ≥ 1, by which every count is multiplied.
+    n_rows : of the table; of filled numbers, the whole rows that they count as.
+    row_weight : k > 0, by which every count is multiplied; below 1 only where cells were filled.
     parameter : BDeu: the equivalent sample size; BIC and AIC: the penalty of a free parameter or,
         of Gaussian data, of a parent (mixed: of a pair of columns); BGe: 0.
     """

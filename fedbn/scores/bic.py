@@ -34,7 +34,7 @@ def bic_ladder(
 
     for row_weight in row_weights:
         require_row_weight(row_weight)
-    penalties = [0.5 * logarithm(row_weight * dataset.n_rows) for row_weight in row_weights]
+    penalties = [0.5 * logarithm(row_weight * dataset.counted_rows) for row_weight in row_weights]
     return criterion(dataset, "bic", penalties, row_weights, memory_mb, threads)
 
 

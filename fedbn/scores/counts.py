@@ -63,7 +63,7 @@ def categorical_scores(
     label : of the score, without its row weight.
     kind : "bdeu", or "information" for log-likelihood less a penalty.
     parameters : ess, or the penalty per free parameter, for each row weight.
-    row_weights : k ≥ 1, by which every count is multiplied.
+    row_weights : k ≥ 1; every count is multiplied by k and the row weight of the dataset.
     memory_mb : bound in MB on the store of scores (emptied when full) and the bitmaps.
     threads : that prepare the table and count.
 
@@ -78,14 +78,15 @@ def categorical_scores(
     for row_weight in row_weights:
         require_row_weight(row_weight)
     arities = _checked_arities(dataset)
-    rungs = [(float(k), float(p)) for k, p in zip(row_weights, parameters, strict=True)]
+    weights = [float(k) * dataset.row_weight for k in row_weights]
+    rungs = [(k, float(p)) for k, p in zip(weights, parameters, strict=True)]
     codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
     memory = int(memory_mb * (1 << 20))
     given = codes, arities.tolist(), rungs, memory, threads
     cores = DiscreteScore.rungs(getattr(ScoreKind, kind), *given)
     return tuple(
-        TabulatedScore(dataset.names, label_with(label, k), core, dataset.n_rows, k, parameter)
-        for core, (k, parameter) in zip(cores, rungs, strict=True)
+        TabulatedScore(dataset.names, label_with(label, k), core, dataset.n_rows, *rung)
+        for core, k, rung in zip(cores, row_weights, rungs, strict=True)
     )
 
 

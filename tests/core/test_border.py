@@ -213,7 +213,7 @@ def other_lists(value: list[Any], role: str, limit: int) -> Iterator[Break]:
             yield Break(f"an arity of {other}", [*value[1:], other], ArgumentError)
         yield Break("an arity more", [*value, 2], ArgumentError)
     if role == "rungs":
-        for rung in ((0.5, 1.0), (np.nan, 1.0), (1.0, np.nan), (1.0, -1.0),
+        for rung in ((0.0, 1.0), (np.nan, 1.0), (1.0, np.nan), (1.0, -1.0),
                      (np.inf, 1.0), (1.0, np.inf)):  # fmt: skip
             yield Break(f"the rung {rung}", [rung], ArgumentError)
         yield Break("no rung", [], ArgumentError)

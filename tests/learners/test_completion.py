@@ -23,6 +23,7 @@ from fedbn.graphs.random import random_dag
 from fedbn.learners import LearnerSettings, learn, learn_ladder
 from fedbn.learners.completion import (
     RICHER,
+    ROUNDS,
     SEARCHES,
     missingness_remarks,
     pairs_there,
@@ -247,7 +248,7 @@ def test_row_weights_after_the_first_complete_no_table_and_share_their_limit_wit
     )
     learn_ladder(table, wanted, np.random.default_rng(3))
     share = 120.0 / (3 * SEARCHES)
-    completing = [(k, share, 30.0) for k in RICHER]
+    completing = [(k, share, 30.0) for k in (*[RICHER] * (ROUNDS - 1), 1.0)]
     first, second = (1.0, share, 30.0), (2.0, 120.0 / 3, 30.0)
     assert limits == completing * 3 + [first] * 3 + [second] * 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from fedbn.credible.client import credible_structures
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ConfigError, DataError
+from fedbn.graphs.bits import unpack
 from fedbn.scores import SCORES, TabulatedScore, make_score
 from fedbn.search.cg_dca import learn_cg_dca
 from fedbn.search.families.parent_sets import parent_sets
@@ -171,5 +173,47 @@ def test_a_table_that_counts_for_fewer_rows(name: str) -> None:
 def test_wrong_weights_of_a_table(weight: float) -> None:
     with pytest.raises(DataError, match="row weight of a data set must be above 0"):
         Dataset(Schema((Variable("a"),)), [[1.0], [2.0]], None, weight)
-    with pytest.raises(DataError, match="1 where no column is a number"):
-        Dataset(Schema.categorical({"a": "01"}), [[0], [1]], None, 0.5)
+    with pytest.raises(DataError, match=f"at most 1, not {weight}"):
+        Dataset(Schema.categorical({"a": "01"}), [[0], [1]], None, weight)
+
+
+@pytest.mark.parametrize("name", CATEGORICAL)
+def test_categories_that_count_for_fewer_rows(name: str) -> None:
+    data = categorical(40, [2, 3, 4, 5], 7)
+    half = Dataset(data.schema, repeated(data, 2).table, None, 0.5)
+    once, twice = make_score(name, data), make_score(name, half)
+    assert twice.label == once.label
+    for node, parents in FAMILIES:
+        expected = once.local_score(node, parents)
+        assert twice.local_score(node, parents) == pytest.approx(expected, rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(CATEGORICAL),
+    st.integers(1, 12),
+    st.floats(0.02, 1.0),
+    st.sampled_from([0.1, 1.0, 20.0]),
+    st.integers(0, 99),
+)
+def test_no_family_is_lost_where_a_row_counts_for_less_than_one(
+    name: str, rows: int, weight: float, ess: float, seed: int
+) -> None:
+    """The bound of BDeu is of counts of at least 1; the twin compares all families."""
+    data = categorical(rows, [2, 3, 2, 4], seed)
+    score = make_score(name, Dataset(data.schema, data.table, None, weight), ess=ess)
+    families = parent_sets(score, slack=0.1).families
+    parents_of = unpack(families.bits, 4)
+    for node in range(4):
+        found = {tuple(np.flatnonzero(row).tolist()) for row in parents_of[families.node == node]}
+        costs = {
+            parents: -score.local_score(node, parents)
+            for size in range(4)
+            for parents in combinations([v for v in range(4) if v != node], size)
+        }
+        kept = {
+            parents
+            for parents, cost in costs.items()
+            if not any(c + 0.1 < cost - 1e-6 for p, c in costs.items() if {*p} < {*parents})
+        }
+        assert kept <= found

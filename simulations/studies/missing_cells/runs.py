@@ -22,7 +22,7 @@ from simulations.study_cases import Case, Row
 
 METHODS = ("complete", "drop-rows", "state", "impute")
 
-STUDY = 1129
+STUDY = 1130
 """Seeds of the study."""
 
 VARIABLES, EDGES = 20, 30
