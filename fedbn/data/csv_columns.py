@@ -199,7 +199,7 @@ def _require_separator(source: str, name: str, first: str, mark: str) -> None:
         if other != mark and 0 < name.count(other) == first.count(other):
             raise DataError(
                 f"{source} has a single column, {name!r}: its cells seem to be separated by "
-                f"another mark, use --separator {word}"
+                f"another mark, use --separator {word}, or separator in the site's file"
             )
 
 

@@ -264,8 +264,9 @@ def _command(path: str, facts: tuple[ColumnFacts, ...], how: Preparation, *, cut
         words += ["--missing", token]
     holed = [each for each in facts if each.missing and each.name not in useless]
     if holed:
-        dropped = not cut and any(each.cuts for each in holed)  # a number has no state
-        words += ["--missing-cells", "drop-rows" if dropped else "state"]
+        lone = any(each.distinct == 1 for each in holed)  # imputed, it would be constant
+        stateless = not cut and any(each.cuts for each in holed)  # a number has no state
+        words += ["--missing-cells", "state" if lone and not stateless else "impute"]
     for option, value, usual in (
         ("--separator", how.form.separator, ","),
         ("--decimal", how.form.decimal, "."),

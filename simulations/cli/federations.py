@@ -29,7 +29,10 @@ SIMULATED = {"share-diagnostics": True, "parameters": "federated"}
 
 @with_settings(simulation_settings)
 def simulate(
-    more_sites: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="SITE...")] = None,
+    more_sites: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SITE...", help="Tables of the clients, as --sites."),
+    ] = None,
     *,
     given: Mapping[str, Any],
     gold: Annotated[
@@ -72,8 +75,9 @@ def simulate(
     Every client learns from its own table, and the server fuses the structures. The result is a
     folder with the consensus (CSV, JSON, GraphML, DOT, BIF), tables, figures and a report.
     """
-    if more_sites and not given["sites"]:
-        raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
+    for name in more_sites or ():
+        if not (Path(name).suffix or Path(name).exists()):
+            raise typer.BadParameter(f"{name!r} is no table; of a network: --network {name}")
     words = "reading settings, loading the learners"
     with starting(words, not (quiet or as_json)):
         from fedbn.federation.private_runs import guarantee_of
@@ -81,7 +85,7 @@ def simulate(
         from simulations.experiment import experiment_from
         from simulations.inputs import set_options
 
-        sites = [*given["sites"], *(more_sites or ())] if given["sites"] else None
+        sites = [*(given["sites"] or ()), *(more_sites or ())] or None
         options = {**given, "sites": sites, **set_options(setting or [])}
         experiment = experiment_from(options, config=config)
         if guarantee_of(experiment.learner) is None:

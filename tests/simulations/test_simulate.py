@@ -159,7 +159,7 @@ def test_results_are_refused_before_anything_runs(fedbn: Fedbn, tmp_path: Path) 
 
 
 def test_wrong_usage_has_status_2(fedbn: Fedbn) -> None:
-    assert fedbn("simulate", "stray.csv").status == 2
+    assert fedbn("simulate", "stray").status == 2
     assert fedbn("simulate", *SMALL, "--set", "nothing").status == 2
     assert fedbn("simulate", "--rows", "many").status == 2
 

@@ -48,7 +48,7 @@ def test_inspect_says_what_a_table_needs(fedbn: Fedbn, table: Path) -> None:
     assert columns["job"]["remarks"] == ["'NA' in 7 rows: a missing value? --missing 'NA'"]
     assert len(columns["age"]["cuts"]) == 3
     words = fedbn("inspect", table, "--missing", "NA", "--json").json["command"]
-    assert "--missing-cells state" in words
+    assert "--missing-cells state" in words  # imputed, job would be constant
     again = shlex.split(words)[1:]
     learned = fedbn(*again, "--json").json
     assert learned["nodes"] == ["age", "job", "smoke"]
@@ -142,3 +142,15 @@ def test_names_that_are_formulas_are_written_safely(fedbn: Fedbn, tmp_path: Path
     shown = fedbn("credible", table, "--leave-out", "-a,@b", "--quiet").out.splitlines()
     assert shown[0] == "parent,child,posterior"
     assert {line[:5] for line in shown[1:]} == {"'=1+1", "'+cmd"}
+
+
+def test_what_inspect_proposes_for_missing_cells_can_be_run(fedbn: Fedbn, tmp_path: Path) -> None:
+    """Numbers have no state of their own, and dropping rows would leave few."""
+    table = tmp_path / "a.csv"
+    cells = [f"{i * 7 % 31 if i % 4 else ''},{'yx'[i % 2] if i % 5 else ''}" for i in range(60)]
+    table.write_text("\n".join(["age,job", *cells, ""]))
+    facts = fedbn("inspect", table, "--json").json
+    for proposed in ("command", "uncut"):
+        assert "--missing-cells impute" in facts[proposed]
+        learned = fedbn(*shlex.split(facts[proposed])[1:], "--json").json
+        assert learned["nodes"] == ["age", "job"]
