@@ -47,9 +47,17 @@ from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
 from fedbn.federation.missing_shares import missing_shares, shares_text
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
-from fedbn.federation.sums_message import CONDITIONALS, MOMENTS, SCATTERS
+from fedbn.federation.sums_message import (
+    CONDITIONALS,
+    MOMENTS,
+    SCATTERS,
+    moments_to_arrays,
+    scatter_to_arrays,
+    sums_to_arrays,
+)
 from fedbn.federation.whole_families import whole_families, with_own_families
 from fedbn.networks.family_counts import families_of
+from fedbn.networks.mixed_sums import MixedFamilies, category_tables, mixed_sums
 from fedbn.networks.moments import family_pairs, moments_of
 from fedbn.scores.family_scores import own_scores
 from fedbn.scores.scatter import scatter_of_table
@@ -115,8 +123,6 @@ def count(request: Request) -> RecordDict:
 
 def tell_moments(request: Request) -> RecordDict:
     """Moments of the consensus' families in this site's table, where the policy allows counts."""
-    from fedbn.federation.sums_message import moments_to_arrays
-
     schema, policy = request.task.schema, request.site.policy
     dag = consensus_of(request.message, schema)
     if dag is None:
@@ -132,8 +138,6 @@ def tell_moments(request: Request) -> RecordDict:
 
 def tell_scatter(request: Request) -> RecordDict:
     """Sums of products of all agreed columns of this table, where the policy allows counts."""
-    from fedbn.federation.sums_message import scatter_to_arrays
-
     table = table_of_all_products(request, request.task.schema)
     found = scatter_to_arrays(scatter_of_table(table), table.schema)
     return RecordDict({"scatter": record_of(found)})
@@ -141,8 +145,6 @@ def tell_scatter(request: Request) -> RecordDict:
 
 def tell_conditional(request: Request) -> RecordDict:
     """Sums of the families of a DAG of categories and numbers, those that the policy lets leave."""
-    from fedbn.federation.sums_message import sums_to_arrays
-    from fedbn.networks.mixed_sums import MixedFamilies, category_tables, mixed_sums
     from fedbn.privacy.counts_in_sums import tells_few
 
     schema, policy = request.task.schema, request.site.policy

@@ -19,9 +19,6 @@ Row = dict[str, Any]
 Run = Callable[[Case], Mapping[str, Any]]
 Cost = Callable[[Case], float]
 
-PROVENANCE = ("cpu_seconds", "fedbn", "numpy", "python", "machine")
-"""Keys of a row that say where it comes from."""
-
 
 class Tick(NamedTuple):
     """How far a study is: cases, and seconds of wall clock until its end, None if not known."""

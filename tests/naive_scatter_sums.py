@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from fedbn.scores.scatter import Scatter
 
 
@@ -29,6 +31,12 @@ def whole_numbers(scatter: Scatter, levels: Sequence[int], sites: int) -> list[i
         round(Fraction(float(scatter.products[i, j])) / unit(levels[i], levels[j], sites))
         for i, j in cells
     ]
+
+
+def largest_error(scatter: Scatter, levels: Sequence[int], sites: int) -> np.ndarray:
+    """How far every sum of products may be from the sum of what the sites have, [M, M]."""
+    units = np.array([[float(unit(one, other, sites)) for other in levels] for one in levels])
+    return sites / 2 * units + np.ldexp(np.abs(scatter.products), -53)
 
 
 def total(scatters: Sequence[Scatter], i: int, j: int) -> Fraction:

@@ -8,10 +8,15 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from fedbn._core import search
 from fedbn.data.dataset import Dataset
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG, find_cycle
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
-from fedbn.search.operators import Delete, Insert, Turn
+from fedbn.scores.base import TabulatedScore
+from fedbn.search.operators import Delete, Insert, Operator, Turn
+
+OPERATORS = {"insert": Insert, "delete": Delete, "turn": Turn}
 
 
 def subsets(items) -> chain:
@@ -143,11 +148,22 @@ def valid_operators(cpdag: PDAG, kind: str) -> set:
     found = set()
     for x, y in np.argwhere(~np.eye(cpdag.n, dtype=bool)).tolist():
         for chosen in subsets(np.flatnonzero(around[y]).tolist()):
-            operator = {"insert": Insert, "delete": Delete, "turn": Turn}[kind](
-                x, y, frozenset(chosen)
-            )
+            operator = OPERATORS[kind](x, y, frozenset(chosen))
             if operator.is_valid(cpdag):
                 found.add(operator)
+    return found
+
+
+def operators_on_record(
+    score: TabulatedScore, cpdag: PDAG, kind: str
+) -> list[tuple[Operator, float, PDAG]]:
+    """Every valid operator of one kind as the searches see it: (operator, gain, where it leads)."""
+    found: list[tuple[Operator, float, PDAG]] = []
+    parents = pack(consistent_extension(cpdag).adjacency.T)
+    for x, y, chosen, gain, to in search.leads(score.core, parents, getattr(search.Kind, kind)):
+        assert to is not None, f"{kind} of {x}, {y}, {chosen} does not apply"
+        target = PDAG(cpdag.names, unpack(to, score.n))
+        found.append((OPERATORS[kind](x, y, frozenset(chosen)), gain, target))
     return found
 
 

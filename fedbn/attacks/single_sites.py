@@ -47,15 +47,6 @@ def unique_votes(dags: Sequence[DAG]) -> UniqueVotes:
     )
 
 
-def residual(with_site: NDArray[np.int64], without: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The moral graph of a site, bool [n, n], from the votes of a cohort with and without it.
-
-    Differencing: it is exact where both sums are. Where noise was added to either, an entry is
-    set iff the difference is nearer to 1 than to 0.
-    """
-    return np.asarray(2 * (with_site - without) >= 1)
-
-
 def reidentify(first: Sequence[DAG], second: Sequence[DAG]) -> Share:
     """Sites found again by their structures: `first[i]` and `second[i]` are of the same site.
 

@@ -2,6 +2,14 @@
 
 All the maps follow the same order, so the union is acyclic, and it is an I-map of every input.
 
+The order heuristic is that of Puerta, Aledo, Gámez, Laborda: Efficient and accurate structural
+fusion of Bayesian networks, Information Fusion 66 (2021); σ is built from last to first. For each
+remaining node v, cost(v) = (children(v) - 1) + #{(p, c): p parent, c child of v, p and c not
+adjacent} + #{q: q another parent of some child of v, q and v not adjacent}, summed over the current
+DAGs with their weights; the cheapest node goes in front of σ, becomes a sink in every DAG by
+covered reversals and is removed. A sink costs -1, as in the authors' program. The result depends on
+which child is reversed first where several qualify: here the one of smallest name.
+
 Where background knowledge is kept (docs/decisions/026), required edges and tiers bind the order, a
 forbidden arc whose reverse is allowed binds the next try, and what is forbidden still leaves the
 union, which then is no I-map of all inputs any more; required edges join it.

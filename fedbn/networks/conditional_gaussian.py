@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
@@ -29,8 +31,8 @@ from fedbn.networks.network import (
     BayesianNetwork,
     checked_table,
     configuration_index,
+    draw_rows,
     draw_states,
-    require_rows,
     table_shape,
 )
 
@@ -197,40 +199,24 @@ class ConditionalGaussianNetwork:
         rng: np.random.Generator,
         progress: Callable[[int, int], None] | None = None,
     ) -> Dataset:
-        """Independent rows from the joint distribution.
+        """Independent rows, as `draw_rows`; each takes one number of `rng` per variable."""
+        return draw_rows(self.dag, self.schema, n_rows, partial(self._column, rng), progress)
 
-        Parameters
-        ----------
-        n_rows : at least 1.
-        rng : one number per row and variable is taken from it.
-        progress : called with how many of how many columns are drawn.
-
-        Raises
-        ------
-        NetworkError : n_rows is below 1.
-        """
-        require_rows(n_rows)
-        table = np.empty((n_rows, self.dag.n), order="F")
-        for done, node in enumerate(self.dag.topological_order(), start=1):
-            own = self.parameters[node]
-            parents = self.dag.parents(node)
-            kinds = [self.schema.variables[i].states for i in parents]
-            categories = [i for i, states in zip(parents, kinds, strict=True) if states is not None]
-            sizes = np.array([len(states) for states in kinds if states is not None], np.int32)
-            row = configuration_index(table[:, categories].astype(np.int32), sizes)
-            if isinstance(own, Regressions):
-                numbers = [i for i in parents if i not in categories]
-                column = own.intercepts[row]
-                column += own.standard_deviations[row] * rng.standard_normal(n_rows)
-                for place, parent in enumerate(numbers):
-                    column += own.coefficients[row, place] * table[:, parent]
-                table[:, node] = column
-            else:
-                table[:, node] = draw_states(own, row, rng)
-            if progress is not None:
-                progress(done, self.dag.n)
-        categories_alone = self.schema.kind == "categorical"
-        return Dataset(self.schema, table.astype(np.int32) if categories_alone else table)
+    def _column(self, rng: np.random.Generator, node: int, values: NDArray[Any]) -> NDArray[Any]:
+        own = self.parameters[node]
+        parents = self.dag.parents(node)
+        kinds = [self.schema.variables[i].states for i in parents]
+        categories = [i for i, states in zip(parents, kinds, strict=True) if states is not None]
+        sizes = np.array([len(states) for states in kinds if states is not None], np.int32)
+        row = configuration_index(values[:, categories].astype(np.int32), sizes)
+        if not isinstance(own, Regressions):
+            return draw_states(own, row, rng)
+        numbers = [i for i in parents if i not in categories]
+        column = own.intercepts[row]
+        column += own.standard_deviations[row] * rng.standard_normal(len(values))
+        for place, parent in enumerate(numbers):
+            column += own.coefficients[row, place] * values[:, parent]
+        return column
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalGaussianNetwork):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.network import dag_of_parents, require_rows
+from fedbn.networks.network import dag_of_parents, draw_rows
 
 
 @dataclass(frozen=True)
@@ -132,29 +134,15 @@ class LinearGaussianNetwork:
         rng: np.random.Generator,
         progress: Callable[[int, int], None] | None = None,
     ) -> Dataset:
-        """Independent rows from the joint distribution.
+        """Independent rows, as `draw_rows`; each takes a normal number of `rng` per variable."""
+        return draw_rows(self.dag, self.schema, n_rows, partial(self._column, rng), progress)
 
-        Parameters
-        ----------
-        n_rows : at least 1.
-        rng : one standard normal number per row and variable is taken from it.
-        progress : called with how many of how many columns are drawn.
-
-        Raises
-        ------
-        NetworkError : n_rows is below 1.
-        """
-        require_rows(n_rows)
-        values = np.empty((n_rows, self.dag.n), order="F")
-        for done, node in enumerate(self.dag.topological_order(), start=1):
-            noise = rng.standard_normal(n_rows)
-            column = self.intercepts[node] + self.standard_deviations[node] * noise
-            for parent in self.dag.parents(node):
-                column += self.coefficients[parent, node] * values[:, parent]
-            values[:, node] = column
-            if progress is not None:
-                progress(done, self.dag.n)
-        return Dataset(self.schema, values)
+    def _column(self, rng: np.random.Generator, node: int, values: NDArray[Any]) -> NDArray[Any]:
+        noise = rng.standard_normal(len(values))
+        column: NDArray[np.float64] = self.intercepts[node] + self.standard_deviations[node] * noise
+        for parent in self.dag.parents(node):
+            column += self.coefficients[parent, node] * values[:, parent]
+        return column
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearGaussianNetwork):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -113,28 +115,13 @@ class BayesianNetwork:
         rng: np.random.Generator,
         progress: Callable[[int, int], None] | None = None,
     ) -> Dataset:
-        """Independent rows from the joint distribution.
+        """Independent rows, as `draw_rows`; each takes one uniform number of `rng` per variable."""
+        return draw_rows(self.dag, self.schema, n_rows, partial(self._column, rng), progress)
 
-        Parameters
-        ----------
-        n_rows : at least 1.
-        rng : one uniform number per row and variable is taken from it.
-        progress : called with how many of how many columns are drawn.
-
-        Raises
-        ------
-        NetworkError : n_rows is below 1.
-        """
-        require_rows(n_rows)
-        codes = np.empty((n_rows, self.dag.n), dtype=np.int32, order="F")
-        sizes = self.schema.cardinalities
-        for done, node in enumerate(self.dag.topological_order(), start=1):
-            parents = self.dag.parents(node)
-            row = configuration_index(codes[:, parents], sizes[list(parents)])
-            codes[:, node] = draw_states(self.cpts[node], row, rng)
-            if progress is not None:
-                progress(done, self.dag.n)
-        return Dataset(self.schema, codes)
+    def _column(self, rng: np.random.Generator, node: int, values: NDArray[Any]) -> NDArray[Any]:
+        parents = self.dag.parents(node)
+        row = configuration_index(values[:, parents], self.schema.cardinalities[list(parents)])
+        return draw_states(self.cpts[node], row, rng)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BayesianNetwork):
@@ -257,7 +244,31 @@ def dag_of_parents(names: tuple[str, ...], parents: Mapping[str, Sequence[str]])
         raise NetworkError(f"the network's graph: {error}") from error
 
 
-def require_rows(n_rows: int) -> None:
-    """Raise NetworkError unless there is a row to sample."""
+def draw_rows(
+    dag: DAG,
+    schema: Schema,
+    n_rows: int,
+    column: Callable[[int, NDArray[Any]], NDArray[Any]],
+    progress: Callable[[int, int], None] | None,
+) -> Dataset:
+    """Independent rows from a joint distribution, one column after another.
+
+    Parameters
+    ----------
+    n_rows : at least 1.
+    column : the values of a node, given those of its parents in an array [rows, n].
+    progress : called with how many of how many columns are drawn.
+
+    Raises
+    ------
+    NetworkError : n_rows is below 1.
+    """
     if n_rows < 1:
         raise NetworkError(f"the number of rows to sample must be at least 1, not {n_rows}")
+    kind = np.int32 if schema.kind == "categorical" else np.float64
+    values = np.empty((n_rows, schema.n), kind, order="F")
+    for done, node in enumerate(dag.topological_order(), start=1):
+        values[:, node] = column(node, values)
+        if progress is not None:
+            progress(done, schema.n)
+    return Dataset(schema, values)

@@ -40,9 +40,6 @@ from fedbn.results.placement import (
 from fedbn.results.rows import PathRow, edge_status
 from fedbn.results.summary import Summary
 
-Edge = tuple[str, str]
-Point = tuple[float, float]
-
 READINGS = {"search": (BLUE, "-"), "refusion": (VERMILLION, (0, (4, 2)))}
 LOWER_BOUND = (GREY, ":", "lower bound for any DAG")
 INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")

@@ -5,8 +5,8 @@ and 34 (a directed one). Notation: Ne(y) undirected neighbours, Pa(y) parents, A
 adjacent, NA_yx = Ne(y) ∩ Adj(x). Nodes are indices; `adjacency[i, j]` means i -> j, both
 directions an undirected edge.
 
-The searches enumerate these operators in compiled code; `operators_on_record` shows what they
-find, and the tests compare the two with each other and with the definition by members of the class.
+The searches enumerate these operators in compiled code. The tests compare what they find with these
+operators and with the definition by members of the class.
 """
 
 from __future__ import annotations
@@ -19,12 +19,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn._core import search
-from fedbn.errors import StructureError
-from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
-from fedbn.scores.base import LocalScore, TabulatedScore
+from fedbn.scores.base import LocalScore
 from fedbn.search.class_search import Kind
 
 
@@ -156,30 +153,6 @@ class Turn:
 
 
 Operator = Insert | Delete | Turn
-_CLASS_OF: dict[Kind, type[Insert] | type[Delete] | type[Turn]] = {
-    "insert": Insert,
-    "delete": Delete,
-    "turn": Turn,
-}
-
-
-def operators_on_record(
-    score: TabulatedScore, cpdag: PDAG, kind: Kind
-) -> list[tuple[Operator, float, PDAG]]:
-    """Every valid operator of one kind as the searches see it: (operator, gain, where it leads).
-
-    Raises
-    ------
-    StructureError : `cpdag` has no consistent extension, or an operator does not apply.
-    """
-    found: list[tuple[Operator, float, PDAG]] = []
-    parents = pack(consistent_extension(cpdag).adjacency.T)
-    for x, y, chosen, gain, to in search.leads(score.core, parents, getattr(search.Kind, kind)):
-        if to is None:
-            raise StructureError(f"{kind} of {x}, {y}, {chosen} does not apply")
-        target = PDAG(cpdag.names, unpack(to, score.n))
-        found.append((_CLASS_OF[kind](x, y, frozenset(chosen)), gain, target))
-    return found
 
 
 def _indices(mask: NDArray[np.bool_]) -> frozenset[int]:

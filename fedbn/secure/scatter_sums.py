@@ -17,7 +17,7 @@ a float, is less than
 
     S / 2 units + 2^-53 of itself
 
-from the sum of what the sites have (`largest_error`). A column's level is above a sixteenth of its
+from the sum of what the sites have. A column's level is above a sixteenth of its
 largest site's sum of squares; so what is rounded away of the total is less than S / 2 · 2^(4 - b)
 = S · 2^(3 - b) of the geometric mean of the largest sites' two sums of squares: for ten sites
 10 · 2^-54, or 6e-16.
@@ -167,18 +167,6 @@ def scatter_of_fixed(sums: Ints, levels: Sequence[int], sites: int) -> Scatter:
     products[upper] = np.ldexp(sums[1:].astype(np.float64), -_shifts(levels, sites))
     products = np.triu(products) + np.triu(products, 1).T
     return Scatter(int(sums[0]), products)
-
-
-def largest_error(scatter: Scatter, levels: Sequence[int], sites: int) -> Floats:
-    """How far every sum of products may be from the sum of what the sites have, [M, M].
-
-    scatter : as `scatter_of_fixed` gives it.
-    """
-    upper = np.triu_indices(len(levels))
-    found = np.zeros_like(scatter.products)
-    found[upper] = sites / 2 * np.ldexp(1.0, -_shifts(levels, sites))
-    found = np.triu(found) + np.triu(found, 1).T
-    return np.asarray(found + np.ldexp(np.abs(scatter.products), -53))
 
 
 def fixed_scores(

@@ -53,7 +53,6 @@ from fedbn.search.optimal import learn_optimal
 from fedbn.search.result import SearchResult
 from fedbn.search.xges import xges, xges0
 
-NETWORKS = ("asia", "sachs", "child", "insurance", "alarm", "hailfinder", "win95pts")
 SIZES = (1, 2, 3, 5, 8, 12, 20, 63, 64, 65, 130)
 SMALL = 8
 """Variables up to which what takes exponential time is run, too."""

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.minimal_imap import minimal_imap
-from fedbn.fusion.order_heuristic import heuristic_order
 from fedbn.fusion.union import fuse
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
@@ -43,7 +42,6 @@ def test_order_and_union_agree_with_the_twin(dag_list: list[DAG], weights: list[
     sigma = twin.order(matrices, used)
     fusion = fuse(dag_list, used)
     assert fusion.order == tuple(dag_list[0].names[i] for i in sigma)
-    assert fusion.order == heuristic_order(dag_list, used)
     for dag, imap in zip(matrices, fusion.imaps, strict=True):
         assert np.array_equal(imap.adjacency, twin.imap(dag, sigma))
     union = np.logical_or.reduce([imap.adjacency for imap in fusion.imaps])
@@ -78,8 +76,8 @@ def test_more_than_one_word_of_nodes() -> None:
 
 def test_random_ties_of_the_order() -> None:
     empty = DAG.empty([f"v{i}" for i in range(8)])
-    assert heuristic_order([empty]) == empty.names[::-1]
-    drawn = {heuristic_order([empty], rng=np.random.default_rng(seed)) for seed in range(5)}
+    assert fuse([empty]).order == empty.names[::-1]
+    drawn = {fuse([empty], rng=np.random.default_rng(seed)).order for seed in range(5)}
     assert len(drawn) == 5
 
 

@@ -17,9 +17,8 @@ from fedbn.graphs.random import random_dag
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
-from fedbn.search.operators import operators_on_record
 from fedbn.search.xges import xges, xges0
-from tests.naive_search import class_of, greedy, place
+from tests.naive_search import class_of, greedy, operators_on_record, place
 
 NAMES = tuple(f"v{i}" for i in range(6))
 

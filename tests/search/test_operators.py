@@ -14,9 +14,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.graphs.random import random_dag
 from fedbn.scores import make_score, total_score
-from fedbn.search.operators import operators_on_record
 from tests.naive import all_dags
-from tests.naive_search import class_of, one_edge_away, valid_operators
+from tests.naive_search import class_of, one_edge_away, operators_on_record, valid_operators
 
 KINDS = ("insert", "delete", "turn")
 # How many random classes of five and of six nodes: FEDBN_OPERATOR_CASES=500 for a long run.

@@ -22,7 +22,6 @@ from fedbn.secure.scatter_sums import (
     LEVELS,
     fixed_scatter,
     fixed_scores,
-    largest_error,
     levels_above,
     own_sums,
     scatter_of_fixed,
@@ -30,7 +29,7 @@ from fedbn.secure.scatter_sums import (
     sum_own_scores,
     sum_scatters,
 )
-from tests.naive_scatter_sums import level, total, whole_numbers
+from tests.naive_scatter_sums import largest_error, level, total, whole_numbers
 
 SCHEMA = Schema((Variable("a"), Variable("b", ("x", "y", "z")), Variable("c")))
 FAMILIES = (Family(0, (1,)), Family(1, ()), Family(2, (0, 1)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedbn.fusion.minimal_imap import minimal_imap
-from fedbn.fusion.order_heuristic import heuristic_order
+from fedbn.fusion.union import fuse
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.networks.catalog import load_network
@@ -41,7 +41,7 @@ def test_ges_without_a_limit_is_ges_and_with_one_inserts_no_more() -> None:
 def test_shared_arcs_are_counted_as_they_are_defined() -> None:
     rng = np.random.default_rng(2)
     dags = [random_dag("abcdef", rng=rng, edges=6) for _ in range(5)]
-    order = heuristic_order(dags)
+    order = fuse(dags).order
     votes: dict[tuple[str, str], int] = {}
     for dag in dags:
         for arc in minimal_imap(dag, order).edges:

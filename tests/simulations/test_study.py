@@ -11,8 +11,10 @@ import pytest
 
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
 from simulations.study import Study, end_line
-from simulations.study_cases import PROVENANCE, Tick
+from simulations.study_cases import Tick
 from simulations.study_report import Section, write_study_report
+
+PROVENANCE = ("cpu_seconds", "fedbn", "numpy", "python", "machine")
 
 CASES = [{"n": n, "seed": seed} for n in (3, 4) for seed in (1, 2)]
 

@@ -17,11 +17,6 @@ from simulations.study_cases import Case, study_settings
 HERE = Path(__file__).parent
 Settings = dict[str, Any]
 
-PARTS = (
-    "rivals", "grid", "k-max", "runtime", "synthetic", "robust", "non-iid", "sizes", "learners",
-    "rows",
-)  # fmt: skip
-
 
 def settings(smoke: bool = False) -> Settings:
     """experiment.toml; with `smoke` its smaller values."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -261,20 +260,6 @@ def _settings(rows: Sequence[Row]) -> dict[str, list[Row]]:
         ],
     }
     return found | {TITLES[part]: of_part(rows, part) for part in ("sizes", "learners", "rows")}
-
-
-def own_values(cells: Sequence[Cell]) -> dict[str, dict[str, list[float]]]:
-    """network -> r -> SMHD to the truth of the mean input, G+, refusion, search and vote 1/2, in
-    repetition 0, where ties go by name."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for cell in cells:
-        first = replace(cell, repetitions=cell.repetitions[:1])
-        found.setdefault(cell.network, {})[str(cell.r)] = [
-            first.of("inputs", "smhd_gold"), first.union("smhd_gold"),
-            first.at_choice("refusion", "smhd_gold"), first.at_choice("search", "smhd_gold"),
-            first.of("vote 1/2", "smhd_gold"),
-        ]  # fmt: skip
-    return found
 
 
 def curves(cells: Sequence[Cell]) -> list[list[object]]:
