@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "arguments.hpp"
 #include "elementary.hpp"
 #include "infinity.hpp"
 #include "interrupt.hpp"

@@ -1,5 +1,7 @@
 #include "scores/counter.hpp"
 
+#include <numeric>
+
 #include "infinity.hpp"
 #include "scores/loops.hpp"
 
@@ -18,6 +20,13 @@ constexpr double kWorthThreads = 30'000;     // visited rows: from some ten micr
 constexpr std::size_t kCellsOfParts = 1 << 18;
 
 std::size_t hash_of(std::int64_t key) { return (Word(key) * 0x9E3779B97F4A7C15) >> 20; }
+
+/// sums := what the parts have from a place on.
+void sum_parts(std::span<const Scratch<std::int32_t>> parts, std::size_t from, std::span<std::int32_t> sums) {
+    std::copy_n(parts[0].begin() + from, sums.size(), sums.begin());
+    for (const auto& part : parts.subspan(1))
+        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += part[from + i];
+}
 
 std::size_t limit_of(const Table& table) { return std::max(kLeastCells, 4 * std::size_t(table.rows())); }
 
@@ -57,9 +66,7 @@ std::span<const std::int32_t> Counter::count(std::span<const int> members, Cells
         parts_[part].resize(counts.size());
         add_rows(parts_[part], first_row(part, parts), first_row(part + 1, parts));
     });
-    std::ranges::fill(counts, 0);
-    for (const Counts& part : parts_)
-        for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += part[i];
+    sum_parts(parts_, 0, counts);
     return counts;
 }
 
@@ -108,10 +115,11 @@ void Counter::count_with(int x, Cells& cells) const {
     cells.x = x;
     cells.dense = is_dense(x);
     if (!cells.dense) return;
-    if (uses_bitmaps(x))
-        count_by_bitmaps(x, cells);
-    else
-        count_by_rows(x, cells);
+    if (uses_bitmaps(x)) return count_by_bitmaps(x, class_counts_, 0, table_.words, cells.counts.data());
+    const auto& column = table_.columns[x];
+    std::fill_n(cells.counts.begin(), cells_with(x), 0);
+    visit_others(column, 0, column.other_rows.size(), cells.counts.data());
+    give_rest_to_mode(x, row_counts_, cells.counts.data());
 }
 
 std::span<const std::int32_t> Counter::whole(Cells& cells) const {
@@ -181,16 +189,13 @@ void Counter::intersect_all(int source, int number, int v, Workers* workers) {
         return;
     }
     const int parts = workers->threads();
-    parts_.resize(parts);
+    class_parts_.resize(parts);
     workers->share(parts, [&](int, int part) {
-        parts_[part].resize(all);
+        class_parts_[part].resize(all);
         for (int i = 0; i < all; ++i)
-            parts_[part][i] = intersect(i, first_word(part, parts), first_word(part + 1, parts));
+            class_parts_[part][i] = intersect(i, first_word(part, parts), first_word(part + 1, parts));
     });
-    for (int i = 0; i < all; ++i) {
-        class_counts_[i] = 0;
-        for (const Counts& part : parts_) class_counts_[i] += part[i];
-    }
+    sum_parts(class_parts_, 0, std::span(class_counts_).first(all));
 }
 
 /// Divide the classes of step `source` by the states of a parent; returns how many, -1 for too many.
@@ -219,15 +224,16 @@ int Counter::split(int source, int number, int parent, Workers* workers) {
     return found;
 }
 
-/// The mode gets what the other states leave.
-void Counter::count_by_bitmaps(int x, Cells& of) const {
+/// Within some words, where the rows of the classes are known; a class is left once its rows are found.
+void Counter::count_by_bitmaps(int x, const Counts& totals, std::size_t first_word, std::size_t words,
+                               std::int32_t* cells) const {
     const auto& column = table_.columns[x];
-    for (int c = 0; c < classes_; ++c) {
-        int rest = class_counts_[c];
-        auto* cells = &of.counts[std::size_t(c) * column.arity];
+    for (int c = 0; c < classes_; ++c, cells += column.arity) {
+        int rest = totals[c];
         for (int state = 0; state < column.arity; ++state) {
             cells[state] = rest > 0 && state != column.mode
-                               ? loops::count_common(class_bitmap(0, c), table_.bitmap(x, state), table_.words)
+                               ? loops::count_common(class_bitmap(0, c) + first_word,
+                                                     table_.bitmap(x, state) + first_word, words)
                                : 0;
             rest -= cells[state];
         }
@@ -242,9 +248,14 @@ int Counter::index_rows(std::span<const int> members, Cells& cells, Workers* wor
     while (digits < members.size() && size * table_.columns[members[digits]].arity <= limit_)
         size *= table_.columns[members[digits++]].arity;
     for_each_block(workers, [&](int begin, loops::Counts rows) {
-        std::ranges::fill(rows, 0);
-        for (int v : members.first(digits))
-            loops::append_digit(rows, table_.columns[v].codes.data() + begin, table_.columns[v].arity);
+        for (std::size_t d = 0; d < digits; ++d) {
+            const auto& column = table_.columns[members[d]];
+            if (d == 0)
+                std::copy_n(column.codes.begin() + begin, rows.size(), rows.begin());
+            else
+                loops::append_digit(rows, column.codes.data() + begin, column.arity);
+        }
+        if (digits == 0) std::ranges::fill(rows, 0);
     });
     for (int v : members.subspan(digits)) {
         const auto& column = table_.columns[v];
@@ -288,41 +299,25 @@ void Counter::count_parts(std::span<const int> xs, Workers& workers) {
     });
 }
 
-/// The cells of x but those of its mode, in one part of the rows.
+/// The cells of x in one part of the rows; by rows those of its mode are left out.
 void Counter::count_part(int x, int part, int parts, std::int32_t* cells) const {
-    const auto& column = table_.columns[x];
-    const int arity = column.arity;
-    std::fill_n(cells, cells_with(x), 0);
     if (uses_bitmaps(x)) {
-        const std::size_t begin = first_word(part, parts), size = first_word(part + 1, parts) - begin;
-        for (int c = 0; c < classes_; ++c)
-            for (int state = 0; state < arity; ++state)
-                if (state != column.mode)
-                    cells[c * arity + state] =
-                        loops::count_common(class_bitmap(0, c) + begin, table_.bitmap(x, state) + begin, size);
-        return;
+        const std::size_t begin = first_word(part, parts);
+        return count_by_bitmaps(x, class_parts_[part], begin, first_word(part + 1, parts) - begin, cells);
     }
+    const auto& column = table_.columns[x];
     const auto& rows = column.other_rows;
     const auto place_of = [&](int row) { return std::ranges::lower_bound(rows, row) - rows.begin(); };
+    std::fill_n(cells, cells_with(x), 0);
     visit_others(column, place_of(first_row(part, parts)), place_of(first_row(part + 1, parts)), cells);
 }
 
-/// Of the x at a place among those that were counted in parts; the mode gets what they leave.
+/// Of the x at a place among those that were counted in parts.
 void Counter::gather(std::size_t place, Cells& of) const {
     of.x = part_xs_[place];
     of.dense = true;
-    const auto& column = table_.columns[of.x];
-    const auto& totals = uses_bitmaps(of.x) ? class_counts_ : row_counts_;
-    for (int c = 0; c < classes_; ++c) {
-        auto* const cells = &of.counts[std::size_t(c) * column.arity];
-        int rest = totals[c];
-        for (int state = 0; state < column.arity; ++state) {
-            cells[state] = 0;
-            for (const Counts& part : parts_) cells[state] += part[part_starts_[place] + c * column.arity + state];
-            rest -= cells[state];
-        }
-        cells[column.mode] = rest;
-    }
+    sum_parts(parts_, part_starts_[place], std::span(of.counts).first(cells_with(of.x)));
+    if (!uses_bitmaps(of.x)) give_rest_to_mode(of.x, row_counts_, of.counts.data());
 }
 
 int Counter::hash_column(const Column& column, Cells& cells) {
@@ -387,18 +382,11 @@ void Counter::visit_others(const Column& column, std::size_t begin, std::size_t 
         visit([](int) { return 1; });
 }
 
-/// Visits the rows where x is not in its mode; the mode gets what they leave.
-void Counter::count_by_rows(int x, Cells& of) const {
+/// cells[mode] := what the other states leave of the rows of each class.
+void Counter::give_rest_to_mode(int x, const Counts& totals, std::int32_t* cells) const {
     const auto& column = table_.columns[x];
-    const int arity = column.arity;
-    auto* const cells = of.counts.data();
-    std::fill_n(cells, std::size_t(classes_) * arity, 0);
-    visit_others(column, 0, column.other_rows.size(), cells);
-    for (int c = 0; c < classes_; ++c) {
-        int rest = row_counts_[c];
-        for (int state = 0; state < arity; ++state) rest -= cells[c * arity + state];
-        cells[c * arity + column.mode] = rest;
-    }
+    for (int c = 0; c < classes_; ++c, cells += column.arity)
+        cells[column.mode] = totals[c] - std::accumulate(cells, cells + column.arity, 0);
 }
 
 /// The counts of the cells (row class / divisor, state of x), for tables that would be too large.

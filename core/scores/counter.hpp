@@ -70,7 +70,8 @@ private:
     std::size_t first_word(int part, int parts) const {
         return table_.words / loops::kWordsTogether * part / parts * loops::kWordsTogether;
     }
-    void count_by_bitmaps(int x, Cells& cells) const;
+    void count_by_bitmaps(int x, const Counts& totals, std::size_t first_word, std::size_t words,
+                          std::int32_t* cells) const;
     Word* class_bitmap(int buffer, int c) { return &bitmaps_[buffer][std::size_t(c) * table_.words]; }
     const Word* class_bitmap(int buffer, int c) const { return &bitmaps_[buffer][std::size_t(c) * table_.words]; }
 
@@ -80,7 +81,7 @@ private:
     void split_rows(Cells& cells, Workers* workers);
     void for_each_block(Workers* workers, auto visit);
     void count_part(int x, int part, int parts, std::int32_t* cells) const;
-    void count_by_rows(int x, Cells& cells) const;
+    void give_rest_to_mode(int x, const Counts& totals, std::int32_t* cells) const;
     void visit_others(const Column& column, std::size_t begin, std::size_t end, std::int32_t* cells) const;
     int first_row(int part, int parts) const { return int(std::int64_t(table_.rows()) * part / parts); }
     std::span<const std::int32_t> count_hashed(int divisor, Cells& cells) const;
@@ -111,7 +112,7 @@ private:
     // What workers counted in their parts of the rows.
     std::vector<int> part_xs_;
     std::vector<std::size_t> part_starts_;  // of the cells of each x
-    std::vector<Counts> parts_;
+    std::vector<Counts> parts_, class_parts_;  // of the cells, and of the classes by bitmaps
 };
 
 }  // namespace fedbn
