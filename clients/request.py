@@ -252,7 +252,7 @@ class Request:
         try:
             enter_counts(counted_beside(self._log), tables, self.site.policy.rule.least)
         except PolicyError as error:
-            LOG.warning("%s not told: %s: %s", what, *error.args)
+            LOG.warning("%s not sent: %s: %s", what, *error.args)
             return False
         return True
 

@@ -123,7 +123,7 @@ def _terms_of_cuts(request: Request, session: ConfigRecord, question: SumQuestio
         session["terms"] = question.terms.to_text()
         session["asked"] = cut_sums.ASKED.encode(cut_sums.NOTHING_ASKED)
     if "terms" not in session:
-        raise PolicyError("query", "a sum was asked for before the terms were told")
+        raise PolicyError("query", "a sum was asked for before the terms")
     return Terms.from_text(str(session["terms"]))
 
 

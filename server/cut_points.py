@@ -195,7 +195,7 @@ def masked_selection(sites: Sites, begin: Selection, run: ServerRun) -> Selectio
             state, before = state.after(total), total
     except MessageError as error:
         raise QuorumError(
-            f"cut points under masks: {error}; some site is wrong, and nobody can say which"
+            f"cut points under masks: {error}; some site sent wrong sums, and masks hide which one"
         ) from None
     return state
 

@@ -206,7 +206,7 @@ def _require_contracts(refused: Mapping[str, str]) -> None:
         have = "has another contract" if len(others) == 1 else "have other contracts"
         raise SchemaError(
             f"{count_of(len(others), 'client')} {have}: {list_some(others, SHOWN)}; their own logs "
-            "say how they differ (--set on-mismatch=leave-out goes on without)"
+            "show how they differ (--set on-mismatch=leave-out continues without them)"
         )
 
 
@@ -219,7 +219,7 @@ def _warn_of_left_out(run: ServerRun, schemas: Mapping[str, Schema]) -> None:
     for name in run.tables.preparation().leave_out:
         if name not in told:
             LOG.warning(
-                "leave-out names column %r, which no site has told: it changes nothing%s",
+                "leave-out names column %r, which no site sent: it has no effect%s",
                 name,
                 did_you_mean(name, sorted(told)),
             )

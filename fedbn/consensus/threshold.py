@@ -251,8 +251,8 @@ def _choose_within(states: Sequence[PathState], max_treewidth: int | None) -> Pa
         if widths[-1] <= max_treewidth:
             return state
     raise ConfigError(
-        f"no structure that was compared has a treewidth of at most {max_treewidth}: the least is "
-        f"{min(widths)} (a given theta, required edges or a short time budget can be the cause)"
+        f"no structure that was compared has a treewidth of at most {max_treewidth}: the minimum "
+        f"is {min(widths)} (a given theta, required edges or a short time budget can be the cause)"
     )
 
 

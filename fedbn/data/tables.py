@@ -98,8 +98,8 @@ def read_prepared(
         how = replace(how, numbers=schema.numbers)
     if kind == "mixed" and schema is None and not how.numbers:
         raise ConfigError(
-            "a mixed score must be told which columns are numbers: --numbers age,bmi, or a schema "
-            "in which they are null"
+            "a mixed score needs the names of the columns of numbers: --numbers age,bmi, or a "
+            "schema in which they are null"
         )
     if how.cuts and kind == "gaussian":
         raise SchemaError("cuts are for scores of categories; this run needs gaussian columns")
@@ -159,7 +159,7 @@ def column_values(
     if empty:
         row = min(found.first_row(text) for text in empty)
         raise DataError(
-            f"{source}: column {column!r}, row {row}: the cell is empty; every row must say its "
+            f"{source}: column {column!r}, row {row}: the cell is empty; every row must name its "
             "site"
         )
     return tuple(texts[k] for k in found.index.tolist())

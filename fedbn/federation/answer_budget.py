@@ -50,7 +50,7 @@ def reserve_answer(
     place = budget_beside(log)
     with named_errors(place, "[time, run, kind, answers]"), open_locked(log) as file:
         if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise ResultsError(f"{log} must be a file, for answers are counted beside it")
+            raise ResultsError(f"{log} must be a regular file, with the count of answers beside it")
         _reserve(place, (now.isoformat(timespec="seconds"), run, kind, 1), allow)
 
 

@@ -130,9 +130,9 @@ def open_sealed(path: str | Path, kind: str) -> Sealed:
         if second != _head(head["bytes"], head["certificate"], signature):
             raise ValueError("it must be as fedbn writes it")
     except ValueError as error:
-        raise MessageError(f"{path} is torn or changed: its second line: {error}") from None
+        raise MessageError(f"{path} is incomplete or changed: its second line: {error}") from None
     if len(body) != head["bytes"]:
-        raise MessageError(f"{path} is torn: {len(body)} of its {head['bytes']} bytes are there")
+        raise MessageError(f"{path} is incomplete: it has {len(body)} of its {head['bytes']} bytes")
     digest = hashlib.sha256(data).hexdigest()
     return Sealed(str(path), kind, body, signature, head["certificate"], digest, data)
 

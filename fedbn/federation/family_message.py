@@ -264,7 +264,7 @@ def _unpack(
     filled = int(bits.sum()) + gaps.size
     if cells.size != filled:
         raise MessageError(
-            f"cells must be [{filled}], as seen says and gaps, not {list(cells.shape)}"
+            f"cells must have the shape [{filled}], by seen and gaps, not {list(cells.shape)}"
         )
     places = np.concatenate(
         [
@@ -297,6 +297,6 @@ def _check_own(
     if wrong.size:
         family = request.tables.families[int(wrong[0])]
         raise MessageError(
-            f"the own score of family {tuple(family)} must be {expected[wrong[0]]}, as its counts "
-            f"say, not {own[wrong[0]]}"
+            f"the own score of family {tuple(family)} must be {expected[wrong[0]]} by its "
+            f"counts, not {own[wrong[0]]}"
         )

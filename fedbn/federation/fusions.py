@@ -222,7 +222,7 @@ def _checked_call(function: FusionFunction, of: str, call: FusionCall) -> Made:
     if made.names != names or made.inputs.dags != expected.dags:
         raise PluginError(f"{of} gave a path of other inputs than it was called with")
     if made.knowledge != call.settings.known:
-        raise PluginError(f"{of} gave a path that does not keep what settings.known says")
+        raise PluginError(f"{of} gave a path whose knowledge is not settings.known")
     return (made,)
 
 

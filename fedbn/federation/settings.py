@@ -83,8 +83,8 @@ class DataSettings(Settings):
     )
     missing_variables: float = setting(
         0.0,
-        "Every client lacks this share of the variables, drawn at random; each stays somewhere. "
-        "With --variables union.",
+        "Every client lacks this share of the variables, drawn at random; at least one client "
+        "keeps each variable. With --variables union.",
         between(0, 1),
     )
     missing_blocks: int | None = setting(
@@ -95,8 +95,7 @@ class DataSettings(Settings):
     )
     missing_hubs: bool = setting(
         False,
-        "Draw variables with many neighbours in the sampled network more often as the missing "
-        "ones.",
+        "Variables with many neighbours in the sampled network are missing more often than others.",
     )
     schema: str | None = setting(
         None, "File with the agreed columns and states. A table with other ones is refused."
@@ -247,9 +246,9 @@ class ConsensusSettings(Settings):
     )
     min_alike: int = setting(
         3,
-        "Secure sums with variables = union: minimum number of sites that answer for the same "
-        "columns. A site that has others answers only for those that all sites of its block have. "
-        "A site's own min-cohort counts its block.",
+        "Secure sums with variables = union: minimum number of sites in a block. All sites of a "
+        "block answer for the same columns: those that each of them has. A site's own min-cohort "
+        "counts its block.",
         at_least(1),
     )
     k_max: int = setting(
@@ -351,7 +350,7 @@ class ConsensusSettings(Settings):
             )
         if self.aggregation != "open" and self.quorum > 1:
             raise ConfigError(
-                f"quorum is {self.quorum}, but sums do not tell how many structures have an arc: "
+                f"quorum is {self.quorum}, but sums do not show how many structures have an arc: "
                 "use vote-quorum, which counts sites"
             )
 
@@ -379,7 +378,7 @@ class ConsensusSettings(Settings):
             raise ConfigError(
                 f"variables = union does not go with {wrong[0]} yet: it needs counts in the open, "
                 f"no site-column, one of the fusions {', '.join(OVER_UNION)}, and no groups "
-                "(docs/different-variables.md says why)"
+                "(docs/different-variables.md has the reason)"
             )
 
 
@@ -541,8 +540,8 @@ class Experiment(Settings):
         if self.tables.discretise and self.consensus.aggregation != "open":
             raise ConfigError(
                 f"variables = union does not go with discretise and aggregation = "
-                f"{self.consensus.aggregation} (give cuts) yet (docs/different-variables.md says "
-                "why)"
+                f"{self.consensus.aggregation} (give cuts) yet (docs/different-variables.md has "
+                "the reason)"
             )
 
     def _require_summable(self) -> None:

@@ -192,7 +192,7 @@ def sums_from_arrays(arrays: Arrays, wanted: MixedFamilies) -> MixedSums:
         means, products = found["means"][m:m_end], found["products"][p:p_end]
         if not found["told"][node]:
             if counts.any() or means.any() or products.any():
-                raise MessageError(f"the family of {variable.name!r} is held back, and told")
+                raise MessageError(f"the family of {variable.name!r} is held back, but has sums")
             continue
         if int(counts.sum()) != rows:
             raise MessageError(

@@ -88,7 +88,7 @@ def _draw(
     if start is not None:
         raise ConfigError(f"the private learner {settings.learner} must begin without a structure")
     if settings.seconds is not None:
-        raise ConfigError(f"learner-seconds is not for {settings.learner}: time would tell of data")
+        raise ConfigError(f"{settings.learner} takes no learner-seconds: times depend on the data")
     if settings.row_weight != 1:
         raise ConfigError(
             f"row-weight must be 1 for {settings.learner}, not {settings.row_weight}: a row that "

@@ -152,7 +152,7 @@ class LearnerSettings(Settings):
     bounds: str | None = setting(
         None,
         "Bounds of columns of numbers for dp-moments, known without the table: LOW:HIGH for every "
-        "column, NAME=LOW:HIGH for one, with ; between them. Numbers outside are set to the bound.",
+        "column, NAME=LOW:HIGH for one, separated by ;. Numbers outside are set to the bound.",
         require_bounds,
         shown="none",
     )

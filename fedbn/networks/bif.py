@@ -132,5 +132,5 @@ def _refuse_case_twins(names: Sequence[str]) -> None:
         if twin != name:
             raise NetworkError(
                 f"variables {twin!r} and {name!r} differ in case only, "
-                "which pgmpy cannot tell apart"
+                "and pgmpy takes such names for one"
             )

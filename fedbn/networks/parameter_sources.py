@@ -234,7 +234,7 @@ def remarks_in(run: Mapping[str, Any], source: str) -> list[str]:
         )  # fmt: skip
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ResultsError(
-            f'{source}: "parameters" must say whose rows they are of, found {told!r:.80}'
+            f'{source}: "parameters" must name the sites whose rows they are of, found {told!r:.80}'
         ) from None
     failure = told.get("failure")
     return lines + ([f"the consensus has no parameters: {failure}"] if failure else [])

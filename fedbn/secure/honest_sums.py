@@ -25,7 +25,7 @@ from fedbn.scores.mixed import block_widths
 from fedbn.scores.possible_sums import ROUNDING, require_of_a_table, require_of_indicators
 from fedbn.scores.scatter import MAX_SITE_ROWS, Scatter
 
-_NOBODY_KNOWS = "some site is wrong, and nobody can say which"
+_WRONG_SUMS = "some site sent wrong sums, and masks hide which one"
 
 
 def require_costs(sums: Ints, n: int, total: int) -> None:
@@ -133,7 +133,7 @@ def require_scatter(scatter: Scatter, schema: Schema) -> None:
         require_of_a_table(scatter.products, "all columns", ROUNDING * size)
         require_of_indicators(np.diag(scatter.products), scatter.rows, schema)
     except MessageError as error:
-        raise MessageError(f"{error}: {_NOBODY_KNOWS}") from None
+        raise MessageError(f"{error}: {_WRONG_SUMS}") from None
 
 
 def require_own_mixed_scores(
@@ -176,4 +176,4 @@ def _require_within(what: str, sums: Ints, least: int, most: int | Ints) -> None
 
 
 def _words(what: str, otherwise: str) -> str:
-    return f"the sums of {what} {otherwise}: {_NOBODY_KNOWS}"
+    return f"the sums of {what} {otherwise}: {_WRONG_SUMS}"

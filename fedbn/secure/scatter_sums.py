@@ -189,7 +189,7 @@ def fixed_scores(
     known = np.isfinite(own)
     whole = np.rint(np.where(known, own, 0.0) * FIXED_POINT)
     if (np.abs(whole) > 2.0 ** _bits(sites)).any():
-        raise DataError("a score is too large to be told under masks")
+        raise DataError("a score is too large for a masked sum")
     return np.concatenate([whole.astype(np.int64), (~known).astype(np.int64)])
 
 

@@ -146,7 +146,7 @@ def reply(site: Site, data: bytes, count: Count = no_counts) -> tuple[Masked, Si
         `count` raises.
     """
     if site.terms is None:
-        raise PolicyError("query", "a sum was asked for before the terms were told")
+        raise PolicyError("query", "a sum was asked for before the terms")
     request, asked = allow(data, site.asked, site.terms, site.dags[0].n)
     try:
         if isinstance(request, TableRequest):

@@ -27,7 +27,7 @@ def fuse(
         int | None, typer.Option(min=1, help="Use only the first R DAGs.", metavar="R")
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(help="One positive number per DAG, with commas: 2,1,1/3.")
+        str | None, typer.Option(help="One positive number per DAG, separated by commas: 2,1,1/3.")
     ] = None,
     *,
     given: Mapping[str, Any],

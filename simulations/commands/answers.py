@@ -351,8 +351,8 @@ def print_most_probable(
 
     if not isinstance(network, BayesianNetwork):
         raise QueryError(
-            "the most probable values are for networks of categories; of one with numbers use "
-            "--all, which gives means"
+            "--most-probable needs a network of categories alone; for one with numbers use --all, "
+            "which gives means"
         )
     found = [most_probable(network, case, max_cells=max_cells) for case in cases]
     if as_json:

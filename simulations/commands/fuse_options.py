@@ -75,8 +75,8 @@ class FuseOptions(Settings):
     groups_file: Path | None = setting(None, "The groups, if they are known: CSV with site,group.")
     site_rows: str | None = setting(
         None,
-        "Numbers of rows behind the DAGs, with commas: 500,1200,800. --groups auto then allows for "
-        "differences that come from fewer rows, and finds more groups.",
+        "Numbers of rows behind the DAGs, separated by commas: 500,1200,800. --groups auto then "
+        "allows for differences that come from fewer rows, and finds more groups.",
     )
     max_treewidth: int | None = setting(
         None,
@@ -170,7 +170,7 @@ class FuseOptions(Settings):
         if len(parts) != n_inputs or not all(p.isascii() and p.isdigit() and int(p) for p in parts):
             raise ConfigError(
                 f"--site-rows must be one number above 0 for each of the {n_inputs} structures, "
-                f"with commas, not {self.site_rows!r}"
+                f"separated by commas, not {self.site_rows!r}"
             )
         return tuple(int(part) for part in parts)
 

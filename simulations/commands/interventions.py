@@ -146,7 +146,7 @@ def _require_whole_tables(
         concerned = {name: sites for name, sites in concerned.items() if name not in asked.do}
     said = list(held_back_words(concerned))
     if said:
-        raise QueryError(f"{'; '.join(said)}; no effect is told from it")
+        raise QueryError(f"{'; '.join(said)}; no effect is computed from it")
 
 
 def _content(answer: EffectRange, over_class: bool) -> Any:

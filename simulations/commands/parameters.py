@@ -50,8 +50,8 @@ def parameters(
         list[str] | None,
         typer.Option(
             help="Cut points of a column that was a number when the structure was learned, and "
-            "that becomes intervals now: --cuts age=40,60. All arrows of the structure can be kept "
-            "then, also those from this number to a category. May be repeated."
+            "that becomes intervals now: --cuts age=40,60. Then all arrows of the "
+            "structure can be kept, also those from this number to a category. May be repeated."
         ),
     ] = None,
     average: Annotated[

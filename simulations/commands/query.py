@@ -145,11 +145,11 @@ def query(
     if do and (explain or average or weights is not None or len(networks) > 1):
         raise ConfigError("--do is for one network, with --ask or --all")
     if explain == bool(everything or ask):
-        raise ConfigError("say what to ask: --ask X Y, --all or --most-probable, one of them")
+        raise ConfigError("give one of --ask X Y, --all and --most-probable")
     if explain and (len(networks) > 1 or average or out is not None):
-        raise ConfigError("--most-probable is for one network, and is printed, not written")
+        raise ConfigError("--most-probable takes one network, and no --out: its answer is printed")
     if average and (len(networks) > 1 or weights is not None):
-        raise ConfigError("--average is for one results folder, which says the weights, too")
+        raise ConfigError("--average takes one results folder, and its weights, not --weights")
     if group is not None and (len(networks) > 1 or average):
         raise ConfigError("--group is for one results folder, and not with --average")
     if site is not None and (len(networks) > 1 or average or group is not None):
@@ -269,4 +269,6 @@ def _weights(text: str | None, count: int) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise ConfigError(f"--weights must be numbers with commas: 2,1,1, not {text!r}") from None
+        raise ConfigError(
+            f"--weights must be numbers separated by commas: 2,1,1, not {text!r}"
+        ) from None

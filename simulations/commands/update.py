@@ -62,8 +62,7 @@ def update_and_report(
     started = time.monotonic()
     if not add and not remove and knowledge is None and groups_file is None:
         raise ConfigError(
-            "say what to change: --add FILE, --remove CLIENT, --knowledge FILE or "
-            "--groups-file FILE"
+            "name a change: --add FILE, --remove CLIENT, --knowledge FILE or --groups-file FILE"
         )
     target = check_results_folder(out or folder.with_name(f"{folder.resolve().name}-updated"))
     if out is None:

@@ -103,7 +103,7 @@ def go_on_with(
 ) -> None:
     """Take the replies that have arrived, and write the next requests or the results.
 
-    A reply that is torn, changed, from another run, or for another request is refused with one
+    A reply that is incomplete or changed, or for another run or request, is refused with one
     line, and then no reply is taken. A reply that was taken before is skipped. A site named by
     --without counts as late: the other sites must reach min-replies and min-fraction, the site may
     be asked again in the next round, and a reply that arrives later is refused.
@@ -189,7 +189,7 @@ def _site_file(site: Path | None) -> Path:
     found = sorted(Path().glob("*.toml"))
     if len(found) != 1:
         raise ConfigError(
-            f"say which site's file: --site NAME.toml ({count_of(len(found), '.toml file')} here)"
+            f"name the site's file: --site NAME.toml ({count_of(len(found), '.toml file')} here)"
         )
     return found[0]
 

@@ -231,9 +231,7 @@ def _keep(kept: Kept, run: Path) -> None:
 def _keys_of(site: Path) -> CourierKeys:
     keys = read_site_file(site).courier
     if keys is None:
-        raise ConfigError(
-            f"{site} must say who its server is: [courier] with key, authority and server"
-        )
+        raise ConfigError(f"{site} must name its server: [courier] with key, authority and server")
     return keys
 
 

@@ -89,7 +89,7 @@ def make_keys(
     for site in sites:
         contents |= _site_keys(site)
     if not contents:
-        raise ConfigError("say which keys to make: --host for the server's, --site for a site's")
+        raise ConfigError("name the keys to make: --host for the server's, --site for a site's")
     return _write(folder, contents)
 
 

@@ -73,7 +73,7 @@ def nodes_of(experiment: Experiment, wanted: int | None) -> int:
         )
     nodes = wanted or clients
     if not nodes:
-        raise ConfigError("only the data tell how many clients there are: use --nodes")
+        raise ConfigError("the number of clients is known only from the data: give --nodes")
     return nodes
 
 

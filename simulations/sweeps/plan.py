@@ -86,16 +86,16 @@ def read_plan(path: Path) -> tuple[SweepCase, ...]:
 def _case(settings: Mapping[str, Any], varied: Mapping[str, Any]) -> SweepCase:
     for key in _ELSEWHERE:
         if key in settings:
-            raise ConfigError(f"{key} is no setting of a sweep: fedbn sweep says where and how")
+            raise ConfigError(f"{key} must not be in the file of a sweep: fedbn sweep sets it")
     experiment = with_absolute_paths(experiment_from(settings))
     if not experiment.data.is_named:
         raise ConfigError("name the data: network, table, sites or sites-dir")
     if experiment.consensus.aggregation == "moral-votes":
-        raise ConfigError("moral-votes find no structure, of which a sweep could tell figures")
+        raise ConfigError("a sweep cannot use moral-votes: they give no structure to measure")
     if experiment.consensus.aggregation != "open" and experiment.consensus.groups_file is not None:
         raise ConfigError(
             f"groups-file is {experiment.consensus.groups_file!r}: under secure sums every group "
-            "has figures of its own, and a sweep tells one of each: sweep the groups one by one"
+            "has figures of its own, and a sweep has one line for a case: sweep each group alone"
         )
     return SweepCase(varied, experiment, _digest(experiment))
 

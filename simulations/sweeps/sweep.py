@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @with_quiet
 def sweep(
-    plan: Annotated[Path, typer.Argument(help="A TOML file: settings, [grid], [[case]].")],
+    plan: Annotated[Path, typer.Argument(help=r"A TOML file: settings, \[grid], \[\[case]].")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", show_default="results/NAME", help="Folder of the results."),

@@ -112,9 +112,9 @@ def test_no_elimination_order_is_wider_than_what_is_told(dags: list[DAG]) -> Non
 def test_bounds_that_cannot_be_kept_are_refused() -> None:
     clique = DAG.from_edges("abcd", [(a, b) for i, a in enumerate("abcd") for b in "abcd"[i + 1 :]])
     required = Knowledge(clique.edges)
-    with pytest.raises(ConfigError, match="treewidth of at most 2: the least is 3"):
+    with pytest.raises(ConfigError, match="treewidth of at most 2: the minimum is 3"):
         fb.fuse({"s": clique}, knowledge=required, max_treewidth=2)
-    with pytest.raises(ConfigError, match="treewidth of at most 2: the least is 3"):
+    with pytest.raises(ConfigError, match="treewidth of at most 2: the minimum is 3"):
         fb.fuse({"s": clique}, theta=0, max_treewidth=2)
     with pytest.raises(ConfigError, match="gave a structure of treewidth 3, above max-treewidth 2"):
         fb.fuse({"s": clique}, fusion="union", max_treewidth=2)

@@ -73,7 +73,7 @@ def changed(name: str, place: int, value: float) -> dict[str, Any]:
 BAD = {
     "a negative count": (changed("counts", 0, -1), "counts must be at least 0"),
     "other rows": (changed("counts", 0, 1000), "the family of 'a' must count 60 rows"),
-    "held back and told": (changed("told", 3, 0), "the family of 'y' is held back, and told"),
+    "held back and told": (changed("told", 3, 0), "the family of 'y' is held back, but has sums"),
     "no such mark": (changed("told", 3, 2), "told must be at most 1"),
     "no variance": (changed("products", 0, -1.0), "of 'x' must not be below 0"),
     "no table": (changed("products", 2, 1e9), "of the family of 'y' are those of no table"),

@@ -143,8 +143,14 @@ BAD_ANSWERS = {
     "a missing array": ({"cells": answer_with()["cells"]}, "exactly the arrays"),
     "floats": (answer_with(cells=answer_with()["cells"].astype(float)), "cells must be uint8 or"),
     "signed counts": (answer_with(cells=-np.array(CELLS)), "cells must be uint8 or"),
-    "too few cells": (answer_with(cells=uint8(*CELLS[:-1])), r"cells must be \[8\], as seen says"),
-    "too many cells": (answer_with(cells=uint8(*CELLS, 1)), r"cells must be \[8\], as seen says"),
+    "too few cells": (
+        answer_with(cells=uint8(*CELLS[:-1])),
+        r"cells must have the shape \[8\], by seen",
+    ),
+    "too many cells": (
+        answer_with(cells=uint8(*CELLS, 1)),
+        r"cells must have the shape \[8\], by seen",
+    ),
     "seen too short": (answer_with(seen=answer_with()["seen"][:-1]), "3 bytes for 18 cells, not 2"),
     "seen too long": (answer_with(seen=np.append(answer_with()["seen"], uint8(0))), "not 4"),
     "seen past the end": (answer_with(seen=seen(*SEEN[:-1], 20)), "end with zeros after 18 bits"),
@@ -165,11 +171,11 @@ BAD_ANSWERS = {
     "no rows": (answer_with(seen=seen(), cells=uint8()), "at least 1 row"),
     "an own score of its own": (
         answer_with(own=answer_with()["own"] + np.array([0, 2, 0])),
-        "must be .* as its counts say",
+        "must be .* by its counts",
     ),
     "counts that were moved": (
         answer_with(seen=seen(0, *SEEN[2:]), cells=uint8(3, *CELLS[2:])),
-        "as its counts say",
+        "by its counts",
     ),
     "gaps where no table is large": (answer_with(gaps=uint8(0)), r"cells must be \[9\]"),
     "own scores too few": (answer_with(own=answer_with()["own"][:2]), r"own must be \[3\]"),
@@ -312,7 +318,7 @@ BAD_GAPS = {
     "too few": (large_answer(gaps=GAPS[:-1]), "cells must be"),
     "of another family": (
         large_answer(gaps=np.array([22_500, *GAPS[1:]], dtype=np.uint16)),
-        "same rows|as its counts say|below 45000",
+        "same rows|by its counts|below 45000",
     ),
 }
 

@@ -402,6 +402,6 @@ def test_what_parameters_lack_is_no_lack_of_warnings() -> None:
     assert "the parameters are without the rows of b: no reply" in page_html(content)
     assert "See also the warnings under" in page_html(content)
     assert "no reply" not in page_html(public_content(content))
-    with pytest.raises(ResultsError, match="must say whose rows"):
+    with pytest.raises(ResultsError, match="must name the sites whose rows"):
         report_content(ordinary(), {**RUN, "parameters": {"refused": [3]}})
     assert "parameter_remarks" not in report_content(ordinary(), RUN)

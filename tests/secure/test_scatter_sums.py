@@ -171,5 +171,5 @@ def test_sums_of_no_sites_are_refused(place: int | None, what: str) -> None:
 def test_scores_that_no_sites_have_are_refused() -> None:
     search = sum_own_scores(SCHEMA, (Family(0, ()),), 100, 2)
     next(search)
-    with pytest.raises(DataError, match="nobody can say which"):
+    with pytest.raises(DataError, match="masks hide which"):
         search.send(np.array([2**60, 0]))

@@ -50,8 +50,8 @@ def test_counts_are_asked_for_and_choose(honest) -> None:
     ("lie", "reason"),
     [
         (cells(lambda found: -found.astype(int)), "cells must be uint8 or"),
-        (cells(lambda found: found[:-1]), "as seen says"),
-        (cells(lambda found: 2 * found), "as its counts say"),
+        (cells(lambda found: found[:-1]), "by seen and gaps"),
+        (cells(lambda found: 2 * found), "by its counts"),
         (failed, "client 2: RuntimeError: it broke"),
         (lambda reply: None, "no reply"),
     ],

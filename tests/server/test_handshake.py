@@ -111,7 +111,7 @@ def test_a_column_that_is_left_out_in_vain_is_told(
     assert result.schema.names == ("b", "smoker")
     told = [record.getMessage() for record in caplog.records if record.name == "fedbn.server"]
     assert told == [
-        "leave-out names column 'smokers', which no site has told: it changes nothing; did you "
+        "leave-out names column 'smokers', which no site sent: it has no effect; did you "
         "mean 'smoker'?",
-        "leave-out names column 'record', which no site has told: it changes nothing",
+        "leave-out names column 'record', which no site sent: it has no effect",
     ]

@@ -124,7 +124,7 @@ def test_a_share_that_no_site_may_have_ends_the_run(tmp_path: Path, number: int)
                 reply.content["sums"] = ArrayRecord({"masked": Array(masked)})
         return reply
 
-    with pytest.raises(QuorumError, match="some site is wrong, and nobody can say which"):
+    with pytest.raises(QuorumError, match="some site sent wrong sums, and masks hide which one"):
         found_cuts(tmp_path, [AGES] * 3, claim)
 
 

@@ -93,8 +93,8 @@ def edit(data: bytes) -> bytes:
 Wrong = Callable[[Carried], bytes]
 
 REPLIES: dict[str, tuple[Wrong, str]] = {
-    "torn": (lambda c: c.reply[:-7], "is torn: "),
-    "torn in its head": (lambda c: c.reply[:60], "is torn or changed: its second line"),
+    "torn": (lambda c: c.reply[:-7], "is incomplete: "),
+    "torn in its head": (lambda c: c.reply[:60], "is incomplete or changed: its second line"),
     "empty": (lambda c: b"", "is no file of a courier run"),
     "a byte edited": (lambda c: edit(c.reply), "not as a site of this run signed it"),
     "another key": (
@@ -134,7 +134,7 @@ REPLIES: dict[str, tuple[Wrong, str]] = {
 }
 
 REQUESTS: dict[str, tuple[Wrong, str]] = {
-    "torn": (lambda c: c.request[:-7], "is torn: "),
+    "torn": (lambda c: c.request[:-7], "is incomplete: "),
     "a byte edited": (lambda c: edit(c.request), f"not as {SERVER} signed it: it was changed"),
     "old version": (
         lambda c: c.request.replace(b"courier 1", b"courier 0", 1),

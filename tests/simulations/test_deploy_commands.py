@@ -96,7 +96,7 @@ def test_keys_are_never_overwritten(fedbn: Fedbn, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "say which keys"),
+        ((), "name the keys"),
         (("--site", "a/b"), "'a/b'"),
         (("--site", "ca"), "'ca'"),
         (("--site", "superlink"), "'superlink'"),
@@ -160,7 +160,7 @@ def test_wrong_updates_are_one_line(fedbn: Fedbn, tables: list[Path]) -> None:
     Path("other.json").write_text('{"nodes": ["x"], "edges": []}')
     everyone = [part for name in ("east", "north", "south") for part in ("--remove", name)]
     for arguments, words in [
-        (("three",), "say what to change"),
+        (("three",), "name a change"),
         (("three", "--remove", "west"), "no client 'west' among east, north, south"),
         (("three", "--add", "other.json"), "other.json"),
         (("three", *everyone), "at least one client must stay"),

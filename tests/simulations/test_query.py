@@ -146,7 +146,7 @@ def test_a_folder_without_parameters_says_why(tmp_path: Path) -> None:
 
 
 def test_wrong_usage_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="say what to ask"):
+    with pytest.raises(ConfigError, match="give one of --ask"):
         ask("asia")
     with pytest.raises(ConfigError, match="must be variable=state, not 'smoke'"):
         ask("asia", "--ask", "lung", "--given", "smoke")

@@ -78,7 +78,7 @@ def test_no_effect_from_tables_that_lack_rows(fedbn: Fedbn, tmp_path: Path) -> N
     run = {"parameters": {"held_back": {"smoke": ["north"]}}}
     (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
     asked = ("query", tmp_path, "--ask", "lung")
-    refused = "the table of 'smoke' is without the rows of north: min-cell; no effect is told"
+    refused = "the table of 'smoke' is without the rows of north: min-cell; no effect is computed"
     assert refused in fedbn(*asked, "--do", "dysp=yes").error
     assert fedbn(*asked, "--do", "smoke=yes").status == 0  # its own table is cut away
     assert refused in fedbn(*asked, "--do", "smoke=yes", "--class").error

@@ -95,7 +95,7 @@ class MasterProblem:
         status = self._solver.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
             text = self._solver.modelStatusToString(status)
-            raise SearchError(f"the master problem must be solved, the solver says {text!r}")
+            raise SearchError(f"the master problem was not solved: the status is {text!r}")
         solution = self._solver.getSolution()
         n = len(self.pool.names)
         duals = np.array(solution.row_dual)

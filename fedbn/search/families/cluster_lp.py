@@ -71,7 +71,7 @@ class ClusterLP:
             return False
         if status != highspy.HighsModelStatus.kOptimal:
             text = self._solver.modelStatusToString(status)
-            raise SearchError(f"the linear relaxation must be solved, the solver says {text!r}")
+            raise SearchError(f"the linear relaxation was not solved: the status is {text!r}")
         self.x = np.array(self._solver.getSolution().col_value)
         return True
 

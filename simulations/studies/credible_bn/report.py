@@ -111,8 +111,8 @@ def _groups(rows: Sequence[Row]) -> list[tuple[Row, list[Row]]]:
 
 
 def _samples(rows: Sequence[Row]) -> Section:
-    header = ["network", "rows", "BF", "samples", "complete", "DAGs: least", "median", "most",
-              "classes: least", "median", "most", "another sample", "CPU s, mean"]  # fmt: skip
+    header = ["network", "rows", "BF", "samples", "complete", "DAGs: minimum", "median", "maximum",
+              "classes: minimum", "median", "maximum", "another sample", "CPU s, mean"]  # fmt: skip
     lines = []
     for key, group in _groups(rows):
         known = EXPECTED["samples"].get(key["network"], {}).get(str(key["rows"]), {})

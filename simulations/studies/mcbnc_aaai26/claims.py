@@ -109,7 +109,7 @@ def falls_to_emptiness(at: Evidence, rule: Rule) -> Found:
         rho = float(spearmanr(range(len(distances)), distances).statistic)
         kept = edges[int(np.argmin(distances))] / cell.of("gold", "edges")
         held = held and rho <= rule["spearman"] and kept <= rule["edges"]
-        texts.append(f"r = {cell.r}: Spearman {rho:.2f}, least at {100 * kept:.0f} % of the edges")
+        texts.append(f"r = {cell.r}: Spearman {rho:.2f}, minimum at {100 * kept:.0f} % of edges")
     return held, "; ".join(texts)
 
 
@@ -139,7 +139,7 @@ def regret(at: Evidence, rule: Rule) -> Found:
     none = sum(value <= TOLERANCE for value in lost.values())
     worst = max(lost, key=lambda key: lost[key])
     return none / len(lost) >= rule["share"], (
-        f"none in {none} of {len(lost)}, mean {mean(list(lost.values())):.1f}, most "
+        f"none in {none} of {len(lost)}, mean {mean(list(lost.values())):.1f}, maximum "
         f"{lost[worst]:.1f} ({worst[0]}, r = {worst[1]})"
     )
 

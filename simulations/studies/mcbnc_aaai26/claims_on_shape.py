@@ -90,7 +90,7 @@ def as_many_edges(at: Evidence, rule: Rule) -> Found:
     off = [abs(c.at_choice(at.reading, "edges") / c.of("inputs", "edges") - 1) for c in at.main()]
     return mean(off) <= rule[
         "share"
-    ], f"mean {100 * mean(off):.0f} %, most {100 * max(off):.0f} % off"
+    ], f"off by {100 * mean(off):.0f} % in the mean, by {100 * max(off):.0f} % at most"
 
 
 def early_time(at: Evidence, rule: Rule) -> Found:

@@ -62,7 +62,7 @@ def _alike_criteria(rows: Sequence[Row]) -> list[Criterion]:
     return [
         Criterion("counts close 75 % in the mean", *_mean_at_least(counts, 0.75)),
         Criterion("a climb closes 92 % in the mean", *_mean_at_least(climb, 0.92)),
-        Criterion("and none below 75 %", f"least {100 * minimum:.0f} %", minimum >= 0.75),
+        Criterion("and none below 75 %", f"minimum {100 * minimum:.0f} %", minimum >= 0.75),
         Criterion("in at most ten further requests", f"{requests}", requests <= 10),
         *_scores(usual),
         Criterion("structures alone close 45 % in the mean", *_mean_at_least(ladder, 0.45)),
@@ -106,7 +106,7 @@ def _differing_criteria(rows: Sequence[Row]) -> list[Criterion]:
 
 def _mixed_criteria(rows: Sequence[Row]) -> list[Criterion]:
     right = [_mean(own, "mechanisms_right") for _, own in groups(rows, ("network",))]
-    text = f"{100 * float(np.mean(right)):.0f} % in the mean, least {100 * min(right):.0f} %"
+    text = f"{100 * float(np.mean(right)):.0f} % in the mean, minimum {100 * min(right):.0f} %"
     return [Criterion("shared or own is right for 90 %", text, min(right) >= 0.9)]
 
 

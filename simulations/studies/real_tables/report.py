@@ -69,9 +69,11 @@ def sum_sections(rows: Sequence[Row]) -> list[Section]:
     table.sort(key=lambda line: -line[-1])
     groups = sum(row["counts_groups"] for row in rows)
     text = (
-        "mixed-bic, a ladder of row weights. Structures: its rule chooses. Counts, climb: sums of "
-        "products within sites do. Pooled: GES on all rows in one place. Sites were taken for two "
-        f"groups, and nothing was chosen by sums, in {groups} of {len(rows)} federations."
+        "mixed-bic. Sites learn with several row weights (a ladder), and the server chooses among "
+        "the consensuses: by structures alone (structures), or by sums of products within sites "
+        "(counts, climb). Pooled: GES on all rows in one place. "
+        f"In {groups} of {len(rows)} federations the sites were taken for two groups, and nothing "
+        "was chosen by sums."
     )
     header = (
         "tables", "federations", "structures", "counts", "climb", "pooled",
@@ -163,8 +165,8 @@ def _pooled_rows(rows: Sequence[Row]) -> Section:
             ]
         )
     text = (
-        "All rows in one place. Centred: each site's mean taken off every number before its rows "
-        "are joined. Cut: the best cutting of this line."
+        "All rows in one place. Centred: each site's mean is subtracted from every number before "
+        "the rows are joined. Cut: the best cutting of this line."
     )
     header = ("tables", "consensus", "pooled", "pooled, centred", "pooled, cut")
     return Section("Pooled rows", text, header, table)

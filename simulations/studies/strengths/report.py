@@ -1,4 +1,4 @@
-"""Tables of the study: how far what is stated is from what is so, and the constants."""
+"""Tables of the study: how far stated probabilities are from shares of true pairs; constants."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _calibration(title: str, rows: Sequence[Row], family: Mapping[str, str]) -> 
         f"({inside[1]}), {over_bins(found):.1f} over bins of at least {LEAST} pairs. Within a "
         f"network: median {float(np.median(alone)):.1f} points, mean {float(np.mean(alone)):.1f}."
     )
-    return Section(title, text, ("pairs", "said to be sure, %", "edges of the network, %"), table)
+    return Section(title, text, ("pairs", "stated probability, %", "true pairs, %"), table)
 
 
 HEADER = (
