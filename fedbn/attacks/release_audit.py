@@ -53,9 +53,7 @@ def replay_releases(
 
     Parameters
     ----------
-    mechanism : that made the transcript.
-    transcript : of the run on the table itself.
-    neighbour : the table with one row added or removed.
+    mechanism, transcript, neighbour : as for `fedbn.attacks.audit.replay`.
     claimed : the ρ that all releases claim to keep together.
     """
     follower = _Follower(transcript, claimed)

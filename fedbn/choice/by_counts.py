@@ -151,6 +151,7 @@ def begin(
     knowledge: Knowledge | None = None,
     prior: EdgePrior = FREE,
     end: float | None = None,
+    beside: DAG | None = None,
 ) -> Climb:
     """The state after the first request.
 
@@ -163,8 +164,13 @@ def begin(
     knowledge : what the candidates keep.
     prior : what edges cost.
     end : on the monotonic clock; the search begins nothing more then.
+    beside : what the sums of all sites chose, where `counted` is of some of them. The better of it
+        and the best candidate is where a shorter search begins: what differs then differs for a
+        reason, and not because two searches end elsewhere.
     """
     start, order = _at_best_candidate(candidates, schema, counted, knowledge, prior)
+    if beside is not None:
+        return _search(_better_of(start, beside), rng, end, shortly=True)
     found = _search(start, rng, end)
     return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
 
@@ -197,26 +203,6 @@ def _at_best_candidate(
         prior=prior,
     )
     return state, order
-
-
-def begin_near(
-    dag: DAG,
-    candidates: Candidates,
-    schema: Schema,
-    counted: Mapping[Family, Counted],
-    rng: np.random.Generator,
-    knowledge: Knowledge | None = None,
-    prior: EdgePrior = FREE,
-    end: float | None = None,
-) -> Climb:
-    """What the sums of some of the sites choose, beside `dag`, which those of all sites chose.
-
-    As `begin`, but the better of that structure and the best candidate is where a shorter search
-    begins: what differs then differs for a reason, and not because two searches end elsewhere.
-    The other parameters are those of `begin`.
-    """
-    start = _at_best_candidate(candidates, schema, counted, knowledge, prior)[0]
-    return _search(_better_of(start, dag), rng, end, shortly=True)
 
 
 def climb_on(

@@ -64,10 +64,8 @@ def partition_dirichlet(
     Parameters
     ----------
     labels : the class of every row: codes of a column, its texts, or latent clusters.
-    clients : 1 <= clients <= number of rows.
     alpha : above 0; the smaller, the more the clients differ.
-    rng : the source of randomness.
-    sizes : see `part_sizes`.
+    clients, rng, sizes : as for `partition_iid`.
 
     Raises
     ------

@@ -70,11 +70,7 @@ def require_shared_states(schemas: Mapping[str, Schema]) -> None:
 
     Stated rule: sites with a common state are in one part. Two parts or more that have two states
     or more are refused. A site with a single state is no such part, for a column may say whose rows
-    these are; nor is a state alone that means a missing cell.
-
-    Parameters
-    ----------
-    schemas : site -> what it has; all with the same columns.
+    these are; nor is a state alone that means a missing cell. `schemas` as above.
 
     Raises
     ------

@@ -31,7 +31,6 @@ from fedbn.choice.by_counts import (
     Counted,
     CountedChoice,
     begin,
-    begin_near,
     choice_of,
     climb_on,
     counted_families,
@@ -311,18 +310,18 @@ class Counting:
         """What the sums over some sites choose, looked for from what all sites chose."""
         assert self.climb is not None
         known = _known_to(self.told, sites, self.ess)
-        rng = np.random.default_rng([self.seed, STREAM, 0])
-        of = self.candidates, self.schema, known, rng, self.knowledge, self.prior, end
-        return begin_near(self.climb.dag, *of).dag
+        return self._begin(known, self.prior, end, self.climb.dag).dag
 
     def _begin(
         self,
         counted: Mapping[Family, Counted],
         prior: EdgePrior = FREE,
         end: float | None = None,
+        beside: DAG | None = None,
     ) -> Climb:
         rng = np.random.default_rng([self.seed, STREAM, 0])
-        return begin(self.candidates, self.schema, counted, rng, self.knowledge, prior, end)
+        of = self.candidates, self.schema, counted, rng, self.knowledge, prior, end, beside
+        return begin(*of)
 
 
 def open_counting(

@@ -263,9 +263,7 @@ def _unpack(
     bits = unpack_bits("seen", seen, layout.small_cells, "cells")
     filled = int(bits.sum()) + gaps.size
     if cells.size != filled:
-        raise MessageError(
-            f"cells must have the shape [{filled}], by seen and gaps, not {list(cells.shape)}"
-        )
+        raise MessageError(f"cells must be [{filled}] by seen and gaps, not {list(cells.shape)}")
     places = np.concatenate(
         [
             layout.places(True, np.flatnonzero(bits)),

@@ -28,13 +28,8 @@ def median_dag(
 
     Parameters
     ----------
-    dags : at least one, over the same names in any order.
-    weights : one positive int or Fraction per DAG; 1 each by default.
+    dags, weights : as for `fedbn.fusion.union.fuse`, which has the errors, too.
     start : where the descent starts; the empty graph by default.
-
-    Raises
-    ------
-    StructureError : no DAG, or DAGs over different names. ConfigError : a bad weight.
 
     Examples
     --------

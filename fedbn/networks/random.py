@@ -85,8 +85,7 @@ def random_linear_gaussian_network(
 
     Parameters
     ----------
-    dag : in any order of names; the network has them sorted.
-    rng : the source of randomness.
+    dag, rng : as for `random_bayesian_network`.
     coefficients : smallest and largest absolute value, drawn uniformly.
     noise : smallest and largest value, drawn uniformly, of
     noise_is : the standard deviation, or the variance.

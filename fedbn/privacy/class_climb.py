@@ -51,9 +51,7 @@ def dp_ges(
 
     Parameters
     ----------
-    dataset : categorical, coded for a schema that was given and not read from it.
-    rho : budget of the run.
-    source : of random bits; `random.SystemRandom()` wherever it protects anybody.
+    dataset, rho, source : as for `fedbn.privacy.climb.dp_climb`.
     edges : at most edges · n draws forward, and n / 4 backward, with those not used before.
     max_parents : largest number of parents that an Insert gives a node; 4 if it is None.
 

@@ -83,9 +83,7 @@ def dp_moments(
 
     Parameters
     ----------
-    dataset : categorical, coded for a schema that was given and not read from it.
-    rho : budget of the run.
-    source : of random bits; `random.SystemRandom()` wherever it protects anybody.
+    dataset, rho, source : as for `fedbn.privacy.climb.dp_climb`.
     max_parents : largest number of parents that an Insert gives a node; 4 if it is None.
 
     Raises

@@ -83,9 +83,7 @@ def dp_number_moments(
     ----------
     dataset : numbers alone.
     bounds : of the columns; they must be known without the table.
-    rho : budget of the run.
-    source : of random bits; `random.SystemRandom()` wherever it protects anybody.
-    max_parents : largest number of parents that an Insert gives a node; 4 if it is None.
+    rho, source, max_parents : as for `fedbn.privacy.moments.dp_moments`.
 
     Raises
     ------

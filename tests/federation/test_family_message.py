@@ -145,11 +145,11 @@ BAD_ANSWERS = {
     "signed counts": (answer_with(cells=-np.array(CELLS)), "cells must be uint8 or"),
     "too few cells": (
         answer_with(cells=uint8(*CELLS[:-1])),
-        r"cells must have the shape \[8\], by seen",
+        r"cells must be \[8\] by seen",
     ),
     "too many cells": (
         answer_with(cells=uint8(*CELLS, 1)),
-        r"cells must have the shape \[8\], by seen",
+        r"cells must be \[8\] by seen",
     ),
     "seen too short": (answer_with(seen=answer_with()["seen"][:-1]), "3 bytes for 18 cells, not 2"),
     "seen too long": (answer_with(seen=np.append(answer_with()["seen"], uint8(0))), "not 4"),

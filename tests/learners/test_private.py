@@ -78,7 +78,7 @@ def test_runs_that_would_say_more_are_refused(changes: dict[str, Any], words: st
         ({"learner": "ges", "epsilon": 2.0}, "epsilon is for dp-climb, dp-ges, dp-moments"),
         ({"learner": "dp-climb", "turning": True}, "turning is for ges"),
         ({"learner": "dp-moments", "dp_edges": 2.0}, "dp-edges is for dp-climb, dp-ges"),
-        ({"learner": "dp-climb", "seconds": 3.0}, "learner-seconds is not for dp-climb"),
+        ({"learner": "dp-climb", "seconds": 3.0}, "dp-climb takes no learner-seconds"),
         ({"learner": "dp-ges", "row_weight": 2.0}, "row-weight must be 1"),
         ({"epsilon": 0.0}, "epsilon must be positive"),
         ({"delta": 1.0}, "delta must lie between 0 and 1"),

@@ -37,7 +37,7 @@ def test_nodes_are_one_per_client() -> None:
     assert nodes_of(Experiment.of(sites_dir="tables"), 4) == 4
     with pytest.raises(ConfigError, match="there are 2 nodes and 3 clients.*--set clients=2"):
         nodes_of(SMALL, 2)
-    with pytest.raises(ConfigError, match="use --nodes"):
+    with pytest.raises(ConfigError, match="give --nodes"):
         nodes_of(Experiment.of(sites_dir="tables"), None)
     with pytest.raises(ConfigError, match=r"docs/deployment\.md"):
         nodes_of(Experiment.of(), 2)

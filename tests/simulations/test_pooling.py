@@ -119,7 +119,7 @@ def test_promises_are_judged_by_means_of_cases() -> None:
     assert [each.holds for each in found] == [True] * 7 + [False, True, True, True]
     assert found[7].found == "c 500 (+4.00)"
     assert found[0].found == "78 % (78 % uncapped), 2 cases"
-    assert found[2].found == "least 98 %"
+    assert found[2].found == "minimum 98 %"
     worse = row_of("c", counts=9.0, climb=6.0, ladder=21.5, requests=12, climb_bdeu=-9.5)
     worse["climb_held_out"] = -5.03
     found = criteria("alike", [worse, *rows[:1], row_of("d", climb_bdeu=-9.1)])

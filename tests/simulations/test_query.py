@@ -86,7 +86,7 @@ def test_a_linear_gaussian_network_answers_with_means_and_variances(
     ]  # fmt: skip
     with pytest.raises(QueryError, match="'a' is a number in this network, not 'high'"):
         ask(str(file), "--all", "--given", "a=high")
-    with pytest.raises(QueryError, match="of one with numbers use --all"):
+    with pytest.raises(QueryError, match="for one with numbers use --all"):
         ask(str(file), "--most-probable")
     with pytest.raises(QueryError, match="all be categorical or all linear Gaussian"):
         ask(str(file), "asia", "--all")
