@@ -1,8 +1,17 @@
-"""Types of the benchmarks' options: what is out of range is a line of usage, not a traceback."""
+"""The benchmarks' options: what is out of range is a line of usage, not a traceback."""
 
 from __future__ import annotations
 
 import argparse
+
+
+def parser_of(benchmark: str, words: str | None) -> argparse.ArgumentParser:
+    """The parser of a benchmark's options, whose help begins with its docstring."""
+    return argparse.ArgumentParser(
+        prog=f"python -m simulations.benchmarks.{benchmark}",
+        description=words,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def count(text: str) -> int:

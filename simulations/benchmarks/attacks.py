@@ -49,7 +49,7 @@ from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
-from simulations.benchmarks.arguments import count, counts, seed
+from simulations.benchmarks.arguments import count, counts, parser_of, seed
 from simulations.benchmarks.attack_search import search_attack
 from simulations.benchmarks.consensus.inputs import learn
 
@@ -285,11 +285,7 @@ def honest_structures(network: str, sites: int, rows: int, seed: int) -> list[DA
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options."""
-    parser = argparse.ArgumentParser(
-        prog="python -m simulations.benchmarks.attacks",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("attacks", __doc__)
     add = parser.add_argument
     add("--networks", default="alarm,child,win95pts", help="names, by commas")
     add("--honest", type=counts, default=[3, 5, 10], help="numbers of honest sites (3,5,10)")

@@ -15,7 +15,6 @@ same interface takes its place; it has no part in the search.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import tempfile
 from pathlib import Path
 
 from fedbn.errors import ConfigError, FedbnError
+from simulations.benchmarks.arguments import parser_of
 from simulations.terminal import show_error
 
 _UNITS = ("BICScorer", "EdgeQueueSet", "Operators", "PDAG", "XGES", "set_ops", "main")
@@ -122,11 +122,7 @@ def _run(command: list[str]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Build the program and say where it is."""
-    parser = argparse.ArgumentParser(
-        prog="python -m simulations.benchmarks.build_xges",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("build_xges", __doc__)
     parser.add_argument("sources", type=Path, help="folder of the authors' repository")
     parser.add_argument("program", type=Path, help="file to write")
     parser.add_argument("--compiler", default="g++")

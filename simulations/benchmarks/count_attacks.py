@@ -21,7 +21,6 @@ of them have a site left out, and how many one on which the choice hangs.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 
@@ -41,7 +40,7 @@ from fedbn.graphs.distances import smhd
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
 from fedbn.search.ges import ges
-from simulations.benchmarks.arguments import count, counts, seed
+from simulations.benchmarks.arguments import count, counts, parser_of, seed
 from simulations.benchmarks.attack_search import change_edges
 
 SITES = 10
@@ -227,11 +226,7 @@ def of_tables(tables: Mapping[str, Dataset]) -> Sites:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table, a row as it is done."""
-    parser = argparse.ArgumentParser(
-        prog="python -m simulations.benchmarks.count_attacks",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("count_attacks", __doc__)
     add = parser.add_argument
     add("--networks", default="child,insurance,alarm", help="names, by commas")
     add("--hostile", type=counts, default=[1, 2, 3], help="numbers of hostile sites (1,2,3)")

@@ -43,7 +43,7 @@ from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.constraints import SearchRules
 from fedbn.search.ges import ges
 from fedbn.search.xges import xges, xges0
-from simulations.benchmarks.arguments import count, seed
+from simulations.benchmarks.arguments import count, parser_of, seed
 from simulations.progress import progress_bars
 from simulations.study import Study, show_on
 
@@ -221,11 +221,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    made = argparse.ArgumentParser(
-        prog="python -m simulations.benchmarks.recovery",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of("recovery", __doc__)
     made.add_argument("--score", choices=tuple(SCORES), default="bdeu")
     made.add_argument("--runs", type=count, default=200)
     made.add_argument("--rows", type=count, default=1_000_000)

@@ -37,7 +37,7 @@ from rich.text import Text
 
 from fedbn.errors import FedbnError, ResultsError
 from fedbn.scores import SCORES
-from simulations.benchmarks.arguments import count, counts, seed
+from simulations.benchmarks.arguments import count, counts, parser_of, seed
 from simulations.benchmarks.search_programs import (
     OWN,
     TOO_LONG,
@@ -134,11 +134,7 @@ def as_table(rows: Sequence[Row]) -> Table:
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    made = argparse.ArgumentParser(
-        prog="python -m simulations.benchmarks.search",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of("search", __doc__)
     made.add_argument("--networks", default="asia,child", help="names or BIF files, by commas")
     made.add_argument("--network-dir", help="folder of further networks")
     made.add_argument("--rows", type=counts, default=[5000], help="numbers of rows, by commas")

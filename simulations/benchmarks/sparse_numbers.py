@@ -14,7 +14,6 @@ found.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 
@@ -26,7 +25,7 @@ from fedbn.scores import TabulatedScore, total_score
 from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.boss import boss
 from fedbn.search.iterated_local_search import iterated_local_search
-from simulations.benchmarks.arguments import count, counts, seed
+from simulations.benchmarks.arguments import count, counts, parser_of, seed
 from simulations.benchmarks.search_programs import Sample, sample_of
 
 ORDERS = 5  # at which boss begins
@@ -84,9 +83,7 @@ def measure(network: str, rows: int, share: float, samples: int, drawn: int) -> 
 
 def main() -> None:
     """Print all cases."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of("sparse_numbers", __doc__)
     parser.add_argument("--networks", default="50:50,50:100,100:100,100:200", help="NODES:EDGES")
     parser.add_argument("--rows", type=counts, default=[1000])
     parser.add_argument("--shares", default="1,0.5", help="of the rows, by commas")

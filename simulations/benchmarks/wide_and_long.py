@@ -17,7 +17,6 @@ columns' names are in no order of dependence.
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import subprocess
@@ -30,7 +29,7 @@ import numpy as np
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.learners import LearnerSettings, learn
-from simulations.benchmarks.arguments import count, seed
+from simulations.benchmarks.arguments import count, parser_of, seed
 
 NEAR = 50  # columns that a column may depend on
 KEPT = 0.6  # share of the rows in which it does
@@ -127,9 +126,7 @@ def peak() -> int:
 
 def main() -> None:
     """Print one line per table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of("wide_and_long", __doc__)
     parser.add_argument("--tables", default=",".join(SHAPES), help="some of them, by commas")
     parser.add_argument("--candidates", type=count, default=10, help="of boss, per column")
     parser.add_argument("--seed", type=seed, default=1)

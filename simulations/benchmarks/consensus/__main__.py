@@ -25,6 +25,7 @@ from typing import Any
 from fedbn.errors import FedbnError
 from fedbn.fusion.baselines import BASELINES
 from fedbn.graphs.files import read_structures
+from simulations.benchmarks.arguments import parser_of
 from simulations.benchmarks.consensus import appendix_b
 from simulations.benchmarks.consensus.inputs import (
     GENERATORS,
@@ -42,11 +43,7 @@ SIZES = [10, 30, 50, 100]
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options."""
-    parser = argparse.ArgumentParser(
-        prog="python -m simulations.benchmarks.consensus",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("consensus", __doc__)
     add = parser.add_argument
     add("--files", type=Path, nargs="+", default=[], help="fuse the first r DAGs of each file")
     add("--network", help="inputs around, or learned from, this network: a name or a file")
