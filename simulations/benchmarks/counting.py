@@ -27,7 +27,6 @@ import numpy as np
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score, make_scores
 from fedbn.search.ges import ges
-from simulations.benchmarks.arguments import parser_of
 
 WEIGHTS = (1.0, 1.5, 2.0, 2.5, 3.0)
 SEARCHES = 5
@@ -100,7 +99,9 @@ def line_of(network: str, rows: int, least: Sequence[float], same: bool) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    options = parser_of("counting", __doc__)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--networks", default="alarm,hepar2,win95pts")
     options.add_argument("--rows", default="5000,100000")
     options.add_argument("--seed", type=int, default=1)
