@@ -241,6 +241,12 @@ def taking(
     return _search(_better_of(wider, dag), rng, end)
 
 
+def at_candidate(state: Climb, candidate: Candidate) -> Climb:
+    """The state with a candidate, whatever it is worth."""
+    value = worth_of(candidate.dag, state.known, state.prior, state.uncounted)
+    return replace(state, dag=candidate.dag, candidate=candidate, value=value)
+
+
 @dataclass(frozen=True)
 class Mechanism:
     """How the sites' parameters of one variable compare in the chosen structure.
@@ -302,6 +308,8 @@ class CountedChoice:
         (`fedbn.choice.by_scatters`).
     cut_short : whether the time limit ended the search for the structure.
     unguarded : whether it ended the look at whether the choice hangs on few sites.
+    stands : whether it is the consensus of the structures because what counts preferred is better
+        by the rows of few sites alone.
     moves : where sites have different columns, the moves from the consensus of the structures to
         the chosen one (`fedbn.choice.judged`); None elsewhere. There is no total then: `score` is
         the sum of their gains, `candidate_score` 0.
@@ -325,6 +333,7 @@ class CountedChoice:
     unscored: tuple[Family, ...] = ()
     cut_short: bool = False
     unguarded: bool = False
+    stands: bool = False
     moves: tuple[JudgedMove, ...] | None = None
 
     @property

@@ -22,7 +22,7 @@ from functools import cache
 
 import numpy as np
 
-from fedbn.choice.decisive import most_left_out, numbers_left_out
+from fedbn.choice.site_sums import most_left_out, numbers_left_out
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.groups.profiles import SiteStructures, profiles_of

@@ -73,6 +73,7 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
         "moved": choice.moved,
         "cut_short": choice.cut_short,
         "unguarded": choice.unguarded,
+        "stands": choice.stands,
         "left_out": [
             {
                 "variable": names[family.node],
@@ -115,6 +116,7 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
         "moved": choice.moved,
         "cut_short": choice.cut_short,
         "unguarded": choice.unguarded,
+        "stands": choice.stands,
     }
 
 
@@ -157,6 +159,7 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
         moved=int(content.get("moved", 0)),
         cut_short=bool(content.get("cut_short", False)),
         unguarded=bool(content.get("unguarded", False)),
+        stands=bool(content.get("stands", False)),
         moves=moves,
         **{name: content[name] for name in _PLAIN},
     )

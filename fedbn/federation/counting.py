@@ -30,6 +30,7 @@ from fedbn.choice.by_counts import (
     Climb,
     Counted,
     CountedChoice,
+    at_candidate,
     begin,
     choice_of,
     climb_on,
@@ -46,10 +47,11 @@ from fedbn.choice.candidates import (
     with_column,
 )
 from fedbn.choice.choosing_time import SEARCHING, ChoosingTime, Work
-from fedbn.choice.decisive import Liking, Sums, Worth, most_left_out, verdict_on
+from fedbn.choice.decisive import verdict_on
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
+from fedbn.choice.site_sums import Liking, Sums, Worth, are_few
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError
@@ -80,6 +82,7 @@ class Counting:
     ----------
     schema : the agreed one.
     pairs : bool [n, n], symmetric: the pairs that some site joined.
+    consensus : what the structures alone chose.
     candidates : what the first request is about.
     rounds_left : how many further requests there may be.
     ess, seed, limits : of the scores, of the ordering search, and of the tables.
@@ -89,12 +92,15 @@ class Counting:
     unheard, unheard_rows : the sites whose rows alone would decide (`fedbn.choice.decisive`), and
         how many these are: they are asked on, and what they answer is left out.
     pivotal, moved : the sites on which the choice hangs, and how far it would be without them.
+    stands : whether the consensus of the structures does, because what counts prefer is better by
+        the rows of few sites alone.
     climb : after the first answer.
     site_column : a column that explains how the sites differ; then no family has a table for each
         site, for such tables explain it as well.
     structures : site -> what it sent, where that is known.
     split : two parts of the sites that their structures tell apart, to be looked at by counts.
-    groups : the parts, where counts say so, too; then nothing is chosen by counts over both.
+    groups : the parts, where counts say so, too; then nothing is chosen by counts over both, but by
+        those over the larger one if the other is few sites.
     ended : whether nothing more is to be asked.
     knowledge : what the structure keeps.
     prior : what edges must gain.
@@ -105,6 +111,7 @@ class Counting:
 
     schema: Schema
     pairs: Bools
+    consensus: Candidate
     candidates: Candidates
     rounds_left: int
     ess: float
@@ -116,6 +123,7 @@ class Counting:
     unheard_rows: int = 0
     pivotal: tuple[str, ...] = ()
     moved: int = 0
+    stands: bool = False
     climb: Climb | None = None
     site_column: str | None = None
     structures: Mapping[str, DAG] = field(default_factory=dict)
@@ -148,7 +156,10 @@ class Counting:
         if self.climb is None and self.split is not None:
             groups = self._confirm(self.split, answers, work)
             if groups is not None:
-                return replace(self, groups=groups, ended=True)
+                rows_of = {site: answer.counts.rows for site, answer in answers.items()}
+                return self._of_groups(groups, rows_of)._hear(answers, work)
+        if self.ended:
+            return self
         given = {site: each for site, each in answers.items() if site not in self.unheard}
         rows: dict[tuple[str, ...], int] = {
             (site,): given[site].counts.rows for site in sorted(given)
@@ -187,11 +198,11 @@ class Counting:
         return replace(self, climb=climb, rounds_left=left, cut_short=is_over(end))
 
     def conclude(self, result: FederationResult) -> FederationResult:
-        """The result with what the counts chose; as it was if nobody answered, or if the sites are
-        groups, which it then says. Who alone decides is looked at after the first request, and
-        after the last."""
+        """The result with what the counts chose, or as it was if nobody answered, and with the
+        groups that the sites are. Who alone decides is looked at after the first request, and after
+        the last."""
         if self.groups is not None:
-            return replace(result, groups=self.groups)
+            result = replace(result, groups=self.groups)
         last = self.climb is not None and self.climb.rounds > 0 and bool(self.told)
         choice = (self._without_decisive(self.time.begin()) if last else self).choice
         return result if choice is None else with_choice(result, choice)
@@ -201,11 +212,13 @@ class Counting:
         """What the counts chose; None if nobody answered."""
         if self.climb is None:
             return None
-        choice = choice_of(self.climb, self.candidates, self.rows, self.unheard)
+        climb = at_candidate(self.climb, self.consensus) if self.stands else self.climb
+        choice = choice_of(climb, self.candidates, self.rows, self.unheard)
         return replace(
             choice,
             pivotal=self.pivotal,
             moved=self.moved,
+            stands=self.stands,
             cut_short=self.cut_short or (not self._has_climbed and self.time.is_searched),
             unguarded=self.unguarded,
         )
@@ -217,6 +230,14 @@ class Counting:
 
     def _at_its_end(self) -> Counting:
         return replace(self, ended=True)
+
+    def _of_groups(self, groups: Groups, rows: Mapping[str, int]) -> Counting:
+        """The dialogue with the larger of two groups alone, if the other one is few sites; at its
+        end otherwise."""
+        told = replace(self, groups=groups, split=None)
+        if not are_few(groups[1], rows):
+            return told._at_its_end()
+        return replace(told, unheard=groups[1], unheard_rows=sum(rows[s] for s in groups[1]))
 
     def _confirm(
         self, split: Groups, answers: Mapping[str, FamilyAnswer], work: Work
@@ -239,7 +260,6 @@ class Counting:
 
     def _without_decisive(self, work: Work) -> Counting:
         """The dialogue where sites whose rows alone would decide are left out."""
-        most = most_left_out(len(self.rows) + len(self.unheard)) - len(self.unheard)
         assert self.climb is not None
         rows = {site: own for (site,), own in self.rows.items()}
         sums = Sums(
@@ -247,16 +267,18 @@ class Counting:
             sum(rows.values()) + self.unheard_rows,
             self._liking_of(self.told),
             cache(self._worth_to),
-            partial(self._choice_near, end=work.end),
+            cache(partial(self._choice_near, end=work.end)),
         )
         candidates = [candidate.dag for candidate in self.candidates.listed]
-        verdict = verdict_on(self.climb.dag, candidates, sums, most, lambda: is_over(work.end))
+        of = self.climb.dag, self.consensus.dag, candidates, sums, len(self.unheard)
+        verdict = verdict_on(*of, lambda: is_over(work.end))
         few = verdict.decisive
         if not few:
             return replace(
                 self,
                 pivotal=verdict.pivotal,
                 moved=verdict.moved,
+                stands=verdict.stands,
                 unguarded=verdict.unended,
             )
         heard = {names: own for names, own in self.rows.items() if names[0] not in few}
@@ -417,7 +439,7 @@ def open_dialogue(
     bounds = limits or CandidateLimits()
     candidates = candidates_of(classes, schema, consensus, bounds, more)
     rounds, prior = count_rounds if choose == "climb" else 0, EdgePrior.over(schema.n)
-    return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, prior=prior)
+    return Counting(schema, pairs, consensus, candidates, rounds, ess, seed, bounds, prior=prior)
 
 
 def states_of_classes(result: FederationResult) -> ClassStates:

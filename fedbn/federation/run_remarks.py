@@ -40,7 +40,8 @@ def _remarks(result: FederationResult | SecureResult) -> Iterator[str]:
         yield from _on_unknown(result)
         yield from _on_lacking(result)
     if result.choice is not None:
-        yield from _on_unheard(result.choice)
+        yield from _on_unheard(result.choice, _smaller_group(result))
+        yield from _on_standing(result.choice)
         yield from _on_pivotal(result.choice)
         yield from _on_largest(result.choice)
         yield from _on_time(result.choice)
@@ -71,11 +72,16 @@ def _on_divided(result: FederationResult) -> Iterator[str]:
 def _on_groups(result: FederationResult) -> Iterator[str]:
     if result.groups:
         larger, smaller = (list_some(names, 20, quoted=False) for names in result.groups)
+        chosen = "structures" if result.choice is None else "counts of the first"
         yield (
             f"the sites are two groups with different structures, {larger} and {smaller}: counts "
-            "over both would mix them, so the consensus was chosen by the structures alone; run "
+            f"over both would mix them, so the consensus was chosen by the {chosen} alone; run "
             "each group by itself"
         )
+
+
+def _smaller_group(result: FederationResult | SecureResult) -> Sequence[str]:
+    return result.groups[1] if isinstance(result, FederationResult) and result.groups else ()
 
 
 def _on_outliers(result: FederationResult) -> Iterator[str]:
@@ -92,18 +98,29 @@ def _on_outliers(result: FederationResult) -> Iterator[str]:
         )
 
 
-def _on_unheard(choice: CountedChoice) -> Iterator[str]:
+def _on_unheard(choice: CountedChoice, apart: Sequence[str]) -> Iterator[str]:
     """Whose rows alone would have decided (`fedbn.choice.decisive`)."""
-    if choice.unheard:
-        one = len(choice.unheard) == 1
+    unheard = [site for site in choice.unheard if site not in apart]
+    if unheard:
+        one = len(unheard) == 1
         by_sums = "" if choice.counts is not None else ", or that one has no score"
         yield (
-            f"{list_some(choice.unheard, len(choice.unheard), quoted=False)} "
+            f"{list_some(unheard, len(unheard), quoted=False)} "
             f"{'was' if one else 'were'} left out of the counts: on the rows of the other sites "
             "another structure scores far better than the one that the rows of all sites chose"
             f"{by_sums}; "
             f"check whether {'its table is' if one else 'their tables are'} like the others"
         )
+
+
+def _on_standing(choice: CountedChoice) -> list[str]:
+    """Where more than structures would be worse than structures (`fedbn.choice.decisive`)."""
+    if not choice.stands:
+        return []
+    return [
+        "what the counts prefer is better than the consensus of the structures by the rows of few "
+        "sites alone, so the consensus of the structures stands"
+    ]
 
 
 def _on_pivotal(choice: CountedChoice) -> list[str]:

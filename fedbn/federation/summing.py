@@ -15,11 +15,12 @@ from functools import partial
 
 import numpy as np
 
-from fedbn.choice.by_counts import Climb, Counted, choice_of, is_over, worth_of
+from fedbn.choice.by_counts import Climb, Counted, at_candidate, choice_of, is_over, worth_of
 from fedbn.choice.by_scatters import ScatterScores, chosen_by_scatters, scatter_scores
-from fedbn.choice.decisive import Sums, Verdict, Worth, most_left_out, verdict_on
+from fedbn.choice.decisive import Verdict, verdict_on
 from fedbn.choice.groups import Groups, confirm_parts
 from fedbn.choice.prior import FREE
+from fedbn.choice.site_sums import Sites, Sums, Worth, are_few
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.counting import STREAM, Counting, open_counting
@@ -56,14 +57,22 @@ def choose_by_sums(
     opened = open_counting(result, choose=settings.choose, count_rounds=0, ess=1.0, seed=seed)
     end = None if settings.seconds is None else time.monotonic() + settings.seconds
     groups = _groups(opened, scatters, end)
+    apart = Sites()
     if groups is not None:
-        return replace(result, groups=groups)
+        result = replace(result, groups=groups)
+        if not are_few(groups[1], {site: scatter.rows for site, scatter in scatters.items()}):
+            return result
+        apart = groups[1]
     climbs = settings.choose == "climb"
     dag = result.consensus.dag
-    found, cut_short, unheard, verdict = _choose(opened, scatters, dag, climbs=climbs, end=end)
+    found, cut_short, unheard, verdict = _choose(
+        opened, scatters, dag, apart, climbs=climbs, end=end
+    )
     heard = tuple(site for site in sorted(scatters) if site not in unheard)
     size = len(scatters[heard[0]].products)
     rows: dict[tuple[str, ...], int] = {(site,): scatters[site].rows for site in heard}
+    if verdict.stands:
+        found = at_candidate(found, opened.consensus)
     choice = choice_of(found, opened.candidates, rows, unheard)
     choice = replace(
         choice,
@@ -71,6 +80,7 @@ def choose_by_sums(
         cells=size * (size + 1) // 2,
         pivotal=verdict.pivotal,
         moved=verdict.moved,
+        stands=verdict.stands,
         cut_short=cut_short,
         unguarded=verdict.unended,
     )
@@ -81,13 +91,15 @@ def _choose(
     opened: Counting,
     scatters: Mapping[str, Scatter],
     consensus: DAG,
+    unheard: Sites,
     *,
     climbs: bool,
     end: float | None,
 ) -> tuple[Climb, bool, tuple[str, ...], Verdict]:
     """What the sums choose until an end on the monotonic clock, whether that cut the search short,
-    the sites whose rows alone would decide, which they leave out, and the verdict on the others."""
-    sites, unheard = tuple(sorted(scatters)), tuple[str, ...]()
+    the sites that are left out: those before, and those whose rows alone would decide; and the
+    verdict on the others."""
+    sites = tuple(site for site in sorted(scatters) if site not in unheard)
     scores_of = _scores_of(opened, scatters, sites)
 
     def chosen_by(sites: tuple[str, ...]) -> Climb:
@@ -105,9 +117,9 @@ def _choose(
             partial(_worth_to, opened, scatters, found.uncounted),
             lambda few: chosen_by(few).dag,
         )
-        most = most_left_out(len(scatters)) - len(unheard)
         listed = [each.dag for each in opened.candidates.listed]
-        verdict = verdict_on(found.dag, listed, sums, most, lambda: is_over(end))
+        of = found.dag, consensus, listed, sums, len(unheard)
+        verdict = verdict_on(*of, lambda: is_over(end))
         if not verdict.decisive:
             return found, cut_short, unheard, verdict
         sites = tuple(site for site in sites if site not in verdict.decisive)

@@ -11,12 +11,15 @@ random, from the honest consensus on, and keeps what does not move the choice le
 through `server_round` and the dialogue of counts as it is.
 
 Drift is the SMHD from what counts choose for the honest sites alone. *unguarded* is the drift of
-the sums over all sites, with the same answers, as if nobody was ever left out; *unheard* are the
-sites that were left out, *pivotal* those on which the choice hangs, *groups* whether the sites
-passed for two groups, so that the structures chose; *warned* whether anything is said.
+the sums over all sites, with the same answers, as if nobody was ever left out; *instead* that with
+honest sites in the place of the hostile ones, *structures* that of what the honest structures
+choose. *unheard* are the sites that were left out, *pivotal* those on which the choice hangs,
+*groups* whether the sites passed for two groups, *stands* whether the structures chose although
+counts were sent; *silent* is the largest drift of which nothing was said, -1 if something always
+was.
 
 With --honest nobody is hostile: so many federations of each kind of table sizes (`KINDS`), how many
-of them have a site left out, and how many one on which the choice hangs.
+of them have a site left out, one on which the choice hangs, and so on.
 """
 
 from __future__ import annotations
@@ -63,7 +66,10 @@ class Row:
     unheard: int
     pivotal: int
     groups: bool
-    warned: bool
+    stands: bool
+    silent: int
+    instead: int
+    structures: int
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,9 @@ def search_rows(
     honest = of_tables(tables)
     target = honest.choose(choose)[0].consensus.dag
     now = Attack(honest.fuse().consensus.dag)
-    best = Row(network, choose, hostile, tries, -1, -1, 0, 0, groups=False, warned=False)
+    instead = smhd(of_tables({**own, **tables}).choose(choose)[0].consensus.dag, target)
+    none = Row(network, choose, hostile, tries, -1, -1, 0, 0, False, False, -1, -1, -1)
+    best = replace(none, instead=instead, structures=smhd(now.dag, target))
     drift = -1
     for done in range(tries):
         other = now.change(rng) if done else now
@@ -162,6 +170,8 @@ def search_rows(
         reached = smhd(result.consensus.dag, target)
         if reached >= drift:
             now, drift = other, reached
+        if not run_remarks(result):
+            best = replace(best, silent=max(best.silent, reached))
         if reached > best.drift:
             best = replace(
                 best,
@@ -170,15 +180,15 @@ def search_rows(
                 unheard=len(state.unheard),
                 pivotal=len(result.choice.pivotal) if result.choice else 0,
                 groups=state.groups is not None,
-                warned=bool(run_remarks(result)),
+                stands=result.choice is None or result.choice.stands,
             )
     return best
 
 
 @dataclass(frozen=True)
 class HonestRow:
-    """Federations of honest sites, and how many have a site left out or pivotal, or passed for two
-    groups."""
+    """Federations of honest sites, and how many have a site left out or pivotal, passed for two
+    groups, or are such that the structures stand."""
 
     network: str
     kind: str
@@ -186,6 +196,7 @@ class HonestRow:
     left_out: int
     pivotal: int
     groups: int
+    stands: int
 
 
 def honest_tables(network: str, kind: str, rng: np.random.Generator) -> dict[str, Dataset]:
@@ -206,15 +217,16 @@ def honest_tables(network: str, kind: str, rng: np.random.Generator) -> dict[str
 
 def count_left_out(network: str, kind: str, *, choose: str, times: int, seed: int) -> HonestRow:
     """How often a site of honest federations is left out, or pivotal."""
-    left_out = pivotal = groups = 0
+    left_out = pivotal = groups = stands = 0
     for number in range(times):
         rng = np.random.default_rng([seed, KINDS.index(kind), number])
         tables = honest_tables(network, kind, rng)
         result, state, _ = of_tables(tables).choose(choose)
-        left_out += bool(state.unheard)
+        left_out += bool(state.unheard) and state.groups is None
         pivotal += result.choice is not None and bool(result.choice.pivotal)
         groups += state.groups is not None
-    return HonestRow(network, kind, times, left_out, pivotal, groups)
+        stands += result.choice is not None and result.choice.stands
+    return HonestRow(network, kind, times, left_out, pivotal, groups, stands)
 
 
 def of_tables(tables: Mapping[str, Dataset]) -> Sites:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -14,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.choice.decisive import Sums, Verdict, Worth, most_left_out, verdict_on
+from fedbn.choice.decisive import Verdict, verdict_on
+from fedbn.choice.site_sums import Sums, Worth, contest, most_left_out, pushing
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema, Variable
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
@@ -228,11 +230,41 @@ six = st.tuples(*[st.integers(-60, 60).map(float)] * 6)
 noise = st.tuples(*[st.integers(-4, 4).map(float)] * 6)
 
 
+def additive(
+    sites: Sequence[tuple[int, tuple[float, ...]]],
+) -> tuple[dict[str, int], dict[str, dict[DAG, float]]]:
+    """Rows, and what structures are worth, by names of sites."""
+    names = [f"s{k:02}" for k in range(len(sites))]
+    rows = {name: own for name, (own, _) in zip(names, sites, strict=True)}
+    worths = {
+        name: dict(zip(CANDIDATES + OTHERS, own, strict=True))
+        for name, (_, own) in zip(names, sites, strict=True)
+    }
+    return rows, worths
+
+
+def naive_owed(
+    one: DAG,
+    other: DAG,
+    rows: Mapping[str, int],
+    worths: Mapping[str, Mapping[DAG, float]],
+    most: int,
+) -> tuple[str, ...]:
+    """The first sites by what they add to a lead, as many as have a third of all rows."""
+    few: list[str] = []
+    for name in sorted(rows, key=lambda name: (worths[name][other] - worths[name][one], name)):
+        own = sum(rows[each] for each in (*few, name))
+        if one != other and len(few) < most and 3 * own <= sum(rows.values()):
+            few.append(name)
+    return tuple(few)
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     six,
     st.lists(st.tuples(st.integers(1, 50), noise), min_size=4, max_size=10),
     st.lists(st.tuples(st.integers(1, 50), six), max_size=4),
+    st.sampled_from(CANDIDATES),
     st.sampled_from(CANDIDATES),
     st.randoms(use_true_random=False),
 )
@@ -241,51 +273,68 @@ def test_who_decides_alone_is_who_does_for_a_slow_twin(
     alike: list[tuple[int, tuple[float, ...]]],
     others: list[tuple[int, tuple[float, ...]]],
     chosen: DAG,
+    consensus: DAG,
     rng: random.Random,
 ) -> None:
     """Sites that are worth the same but for noise, and some of which each is worth anything."""
     sites = [(n, tuple(map(operator.add, base, each))) for n, each in alike]
     sites += [(n, tuple(5 * worth for worth in each)) for n, each in others]
     rng.shuffle(sites)
-    names = [f"s{k:02}" for k in range(len(sites))]
-    rows = {name: own for name, (own, _) in zip(names, sites, strict=True)}
-    worths = {
-        name: dict(zip(CANDIDATES + OTHERS, own, strict=True))
-        for name, (_, own) in zip(names, sites, strict=True)
-    }
+    rows, worths = additive(sites)
+    names, total = list(rows), sum(rows.values())
     most = most_left_out(len(sites))
-    verdict = verdict_on(chosen, CANDIDATES, sums_of(worths, rows, OTHERS), most)
-    found = verdict.decisive
+    verdict = verdict_on(chosen, consensus, CANDIDATES, sums_of(worths, rows, OTHERS))
 
     def worth(heard: Sequence[str], dag: DAG) -> float:
         return sum(worths[name][dag] for name in heard)
 
-    def speak(few: tuple[str, ...]) -> tuple[DAG, list[float]]:
-        """What the rest chooses, and by how much each of the rest is for it."""
-        rest = [name for name in names if name not in few]
+    def others_of(few: Sequence[str]) -> list[str]:
+        return [name for name in names if name not in few]
+
+    def best_without(few: Sequence[str]) -> DAG:
+        """What the rest chooses."""
+        rest = others_of(few)
         own = max(OTHERS, key=lambda dag: worth(rest, dag))
         rivals = [d for d in (*CANDIDATES, own) if worth(names, d) <= worth(names, chosen)]
-        best = max(rivals, key=lambda dag: worth(rest, dag))
-        if 2 * sum(rows[name] for name in rest) <= sum(rows.values()):
-            return chosen, [0.0] * len(rest)
-        return best, [worths[name][best] - worths[name][chosen] for name in rest]
+        if 2 * sum(rows[name] for name in rest) <= total:
+            return chosen
+        return max(rivals, key=lambda dag: worth(rest, dag))
+
+    def each_of(few: Sequence[str], best: DAG) -> list[float]:
+        """By how much each of the rest is for it."""
+        return [worths[name][best] - worths[name][chosen] for name in others_of(few)]
 
     def error(each: list[float]) -> float:
         return float(np.std(each, ddof=1)) * len(each) ** 0.5
 
-    def decide(few: tuple[str, ...]) -> bool:
-        best, each = speak(few)
+    def better(few: Sequence[str], best: DAG, nats: float, times: float) -> bool:
+        """With sites like the rest instead of the few."""
+        each = each_of(few, best)
+        more = total / sum(rows[name] for name in others_of(few))
+        return sum(each) > 0 and more * sum(each) > max(nats, times * more * error(each))
+
+    def decide(few: Sequence[str]) -> bool:
+        best = best_without(few)
+        each = each_of(few, best)
         pushed = worth(few, chosen) - worth(few, best)
         enough = sum(each) > 6 * error(each) or (
             sum(each) > 2.5 * error(each) and pushed > sum(rows[name] for name in few)
         )
         return sum(each) > 10 and enough
 
-    def hangs(few: tuple[str, ...]) -> bool:
-        best, each = speak(few)
-        if 3 * sum(rows[name] for name in few) > sum(rows.values()):
+    def turns(few: Sequence[str], nats: float, times: float) -> bool:
+        best = best_without(few)
+        if 3 * sum(rows[name] for name in few) > total or smhd(chosen, best) <= 3:
             return False
-        return smhd(chosen, best) > 3 and sum(each) > max(10, 3 * error(each))
+        return sum(each_of(few, best)) > 5 and better(few, best, nats, times)
+
+    def fewest(few: Sequence[str], holds: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
+        """Without the first that is not needed, and so on."""
+        for one in few:
+            fewer = [name for name in few if name != one]
+            if fewer and holds(fewer):
+                few = fewer
+        return tuple(sorted(few))
 
     def unlike(name: str) -> float:
         """How much a site's rows speak unlike the median site's of some candidate."""
@@ -296,19 +345,89 @@ def test_who_decides_alone_is_who_does_for_a_slow_twin(
             found = max(found, apart * rows[name] ** 0.5)
         return found
 
+    owed = naive_owed(chosen, consensus, rows, worths, most)
+    stands = better(owed, consensus, 5, 0)
+    if better(owed, consensus, 5, 3):
+        assert verdict == Verdict(fewest(owed, lambda few: better(few, consensus, 5, 3)))
+        return
     order = sorted(names, key=lambda name: (-unlike(name), name))
-    tried = [(name,) for name in order[: most + 1]]
+    tried: list[tuple[str, ...]] = [(name,) for name in order[: most + 1]]
     tried += [tuple(order[:k]) for k in (2, 3, 4)[: most - 1] if k != 3 or most == 3]
-    assert bool(found) == any(decide(few) for few in tried)
-    assert len(found) <= most
-    assert not found or decide(found)
-    if len(found) > 1:
-        assert not any(decide(tuple(name for name in found if name != one)) for one in found)
-    few = verdict.pivotal
-    assert bool(few) == (not found and any(hangs(each) for each in tried))
-    assert verdict.moved == (smhd(chosen, speak(few)[0]) if few else 0)
-    if len(few) > 1:
-        assert not any(hangs(tuple(name for name in few if name != one)) for one in few)
+    if any(decide(few) for few in tried):
+        found = verdict.decisive
+        assert found
+        assert len(found) <= most
+        assert decide(found)
+        if len(found) > 1:
+            assert not any(decide(tuple(name for name in found if name != one)) for one in found)
+        return
+    for few in (tuple(order[:most]), owed):
+        while few:
+            lost = sum(each_of(few, best_without(few)))
+            few = naive_owed(chosen, best_without(few), rows, worths, most)
+            if not few or sum(each_of(few, best_without(few))) <= lost:
+                break
+            tried.append(few)
+    for few in tried:
+        if turns(few, 10, 3):
+            assert verdict == Verdict(fewest(few, lambda few: turns(few, 10, 3)))
+            return
+    for few in tried:
+        if turns(few, 5, 2) and not stands:
+            named = fewest(few, lambda few: turns(few, 5, 2))
+            assert verdict == Verdict(pivotal=named, moved=smhd(chosen, best_without(named)))
+            return
+    assert verdict == Verdict(stands=stands)
+
+
+@given(st.lists(six, min_size=4, max_size=11), st.permutations(CANDIDATES))
+def test_whichever_few_sites_are_missing_no_lead_is_smaller(
+    worth: list[tuple[float, ...]], of: list[DAG]
+) -> None:
+    """Where scores add up and all sites have as many rows, the few that are found are the worst."""
+    rows, worths = additive([(5, each) for each in worth])
+    sums, most = sums_of(worths, rows, OTHERS), most_left_out(len(rows))
+    few = pushing(of[0], of[1], sums, most)
+    assert len(few) == most
+    for others in itertools.combinations(rows, most):
+        assert sums.lead(of[0], of[1], few) <= sums.lead(of[0], of[1], others)
+
+
+def test_sites_like_the_rest_take_the_place_of_few() -> None:
+    """Three sites support an edge with three nats each, the others with two; it costs 18."""
+    names = [f"s{k}" for k in range(10)]
+
+    def worth_to(sites: tuple[str, ...]) -> Worth:
+        gain = sum(3 if site in names[:3] else 2 for site in sites) - 18
+        return lambda dag: gain if dag == CANDIDATES[1] else 0.0
+
+    sums = Sums(dict.fromkeys(names, 9), 90, lambda *_: {}, worth_to, lambda _: CANDIDATES[0])
+    few = pushing(CANDIDATES[1], CANDIDATES[0], sums, 3)
+    assert few == ("s0", "s1", "s2")
+    found = contest(CANDIDATES[0], CANDIDATES[1], few, sums)
+    assert (found.lead, found.error) == (4.0, 0.0)
+    assert found.instead == pytest.approx(4 - 3 * 2)  # as 20 nats of ten sites for 18
+
+
+def test_the_consensus_of_the_structures_stands_where_few_alone_make_counts_better() -> None:
+    chosen, consensus = CANDIDATES[0], CANDIDATES[1]
+    names = [f"s{k}" for k in range(10)]
+
+    def verdict(*own: float, unheard: int = 0, consensus: DAG = consensus) -> Verdict:
+        """By how much each site is for the consensus."""
+        worths = {
+            name: {chosen: 0.0, consensus: each} for name, each in zip(names, own, strict=True)
+        }
+        sums = sums_of(worths, dict.fromkeys(names, 1), [consensus])
+        return verdict_on(chosen, consensus, [chosen, consensus], sums, unheard)
+
+    honest = (1.0, 1.2, 0.8, 1.0, 1.2, 0.8, 1.0)
+    assert verdict(-9, -9, -9, *honest) == Verdict(("s0", "s1", "s2"))
+    assert verdict(-9, -9, 0.9, *honest) == Verdict(("s0", "s1"))
+    assert verdict(-9, -9, -9, *honest, unheard=1) == Verdict(stands=True)
+    divided = (6.0, -3.0, 5.0, -2.0, 4.0, -3.0, 3.0)
+    assert verdict(-9, -9, -9, *divided) == Verdict(stands=True)
+    assert verdict(-9, -9, -9, *(each / 5 for each in divided)) == Verdict()
 
 
 def test_few_sites_beside_many_that_agree_decide_alone() -> None:
@@ -323,7 +442,7 @@ def test_few_sites_beside_many_that_agree_decide_alone() -> None:
             for name, own in zip(names, (*pushing, *against), strict=True)
         }
         sums = sums_of(worths, dict.fromkeys(names, 1), [other])
-        return verdict_on(chosen, [chosen, other], sums, most_left_out(sites)).decisive
+        return verdict_on(chosen, chosen, [chosen, other], sums).decisive
 
     assert found(*[5.0, 6.0, 4.0] * 3) == ("s00",)
     assert found(5.0, 6.0, 4.0, 5.0, 6.0, 4.0, 5.0) == ("s00", "s01", "s02")
@@ -341,13 +460,13 @@ def test_sites_on_which_the_choice_hangs_are_named_and_heard() -> None:
         worths = {name: {chosen: 0.0, near: own + 2 * (k % 2)} for k, name in enumerate(names)}
         worths["s4"][near] = -60.0
         of_each = dict.fromkeys(names, 90) | {"s4": rows}
-        return verdict_on(chosen, [near], sums_of(worths, of_each, [near]), 3)
+        return verdict_on(chosen, chosen, [near], sums_of(worths, of_each, [near]))
 
-    assert verdict(0.3) == Verdict(pivotal=("s4",), moved=5)
-    assert verdict(0.3, CANDIDATES[2]) == Verdict()  # it moves the choice by one
-    assert verdict(-0.1) == Verdict()  # and here it is not worth much
-    assert verdict(0.3, rows=500) == Verdict()  # of 1,310
-    assert verdict(1.5) == Verdict(("s4",))
+    assert verdict(-0.4) == Verdict(pivotal=("s4",), moved=5)
+    assert verdict(-0.4, CANDIDATES[2]) == Verdict()  # it moves the choice by one
+    assert verdict(-1.2) == Verdict()  # and here it is not worth much
+    assert verdict(-0.4, rows=500) == Verdict()  # of 1,310
+    assert verdict(0.3) == verdict(1.5) == Verdict(("s4",))
 
 
 def test_a_remark_names_them(child: Federation) -> None:
@@ -360,6 +479,10 @@ def test_a_remark_names_them(child: Federation) -> None:
     assert "a structure that is 5 away (SMHD); see whether their tables are" in said
     record = choice_to_dict(choice)
     assert choice_to_dict(choice_from_dict(record, child.made_up.schema)) == record
+    stands = replace(choice, pivotal=(), stands=True)
+    (said,) = run_remarks(replace(chosen, choice=stands))
+    assert said.endswith("so the consensus of the structures stands")
+    assert choice_from_dict(choice_to_dict(stands), child.made_up.schema).stands
     unheard = replace(choice, unheard=("x0",), pivotal=())
     for of_sums in (False, True):
         choice = replace(unheard, counts=None) if of_sums else unheard
@@ -386,8 +509,8 @@ def test_who_alone_gives_what_is_chosen_a_score_decides_alone() -> None:
         worth_to,
         lambda _: other,
     )
-    assert verdict_on(chosen, [other], sums, 1).decisive == ("s3",)
-    assert verdict_on(other, [chosen], sums, 1).decisive == ()
+    assert verdict_on(chosen, other, [other], sums).decisive == ("s3",)
+    assert verdict_on(other, chosen, [chosen], sums).decisive == ()
 
 
 def test_sites_are_left_out_with_fewer_than_half_of_all_rows() -> None:
@@ -398,6 +521,6 @@ def test_sites_are_left_out_with_fewer_than_half_of_all_rows() -> None:
     for of_one, few in ((799, ("s0",)), (900, ())):
         rows = dict.fromkeys(names, 100) | {"s0": of_one}
         sums = sums_of(worths, rows, [other])
-        assert verdict_on(chosen, [chosen, other], sums, 3).decisive == few
+        assert verdict_on(chosen, chosen, [chosen, other], sums).decisive == few
         gone_before = replace(sums, rows_in_all=2 * sum(rows.values()))
-        assert verdict_on(chosen, [chosen, other], gone_before, 3).decisive == ()
+        assert verdict_on(chosen, chosen, [chosen, other], gone_before).decisive == ()

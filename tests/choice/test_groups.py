@@ -64,10 +64,19 @@ def test_seven_sites_of_one_kind_and_three_of_another_are_not_mixed() -> None:
     result, state = choose(tables, first.schema)
     groups = tuple(f"s{i}" for i in range(7)), ("s7", "s8", "s9")
     assert state.groups == result.groups == groups
-    assert result.choice is None
-    assert result.consensus.reading != "counts"
+    assert result.choice is not None
+    assert (result.choice.sites, result.choice.unheard) == groups
+    of_structures = result.classes[0].consensus.dag
+    assert smhd(result.consensus.dag, first.dag) < smhd(of_structures, first.dag)
     (said,) = [words for words in run_remarks(result) if "two groups" in words]
     assert "s6 and s7, s8, s9" in said
+    assert "chosen by the counts of the first alone" in said
+    tables["s6"] = second.sample(800, rng)
+    result, _ = choose(tables, first.schema)
+    assert result.groups == (tuple(f"s{i}" for i in range(6)), ("s6", "s7", "s8", "s9"))
+    assert result.choice is None
+    assert result.consensus.reading != "counts"
+    assert "chosen by the structures alone" in run_remarks(result)[0]
 
 
 @pytest.mark.parametrize("concentration", [None, 5.0])
@@ -118,9 +127,10 @@ def test_one_site_with_a_table_of_its_own_does_not_decide_what_counts_choose() -
     made_up = BayesianNetwork(unlike, network.schema, tuple(cpts))
     tables["x"] = made_up.sample(2_000, rng)
     result, _ = choose(tables, network.schema)
-    assert result.choice is None
+    assert result.choice is not None
     assert result.groups == (tuple(f"n{k}" for k in range(9)), ("x",))
-    assert smhd(result.consensus.dag, network.dag) <= 5
+    assert (result.choice.sites, result.choice.unheard) == result.groups
+    assert smhd(result.consensus.dag, network.dag) <= 2
     said = run_remarks(result)
     assert any("n8 and x" in each for each in said)
 
