@@ -10,6 +10,11 @@ A family may be too large to be counted. Then the family goes, not the structure
 are counted, and go into the ordering search as all do. Only a structure whose families are all
 counted has a score. The consensus of the structures is always among them: where one of its families
 cannot be counted, that variable keeps the parents it has there (`Candidates.uncounted`).
+
+Where the limits leave families out, their variables with each of their parents alone are asked for
+first, after the consensus, the smallest first, in half of the room. Else the large families of few candidates take the room of all: then a
+variable of many states, of which the families are the largest, is nobody's parent, and what it
+explains joins its children with one another.
 """
 
 from __future__ import annotations
@@ -107,7 +112,23 @@ def candidates_of(
     limits : what is asked about at most.
     more : structures whose families are counted, too.
     """
-    bounds = limits or CandidateLimits()
+    of = classes, schema, consensus, limits or CandidateLimits(), more
+    found = _listed(*of)
+    parts = {Family(node, (one,)) for node, parents in found.left_out for one in parents}
+    smallest = sorted(parts, key=lambda each: (cells_of(schema, each), each))
+    return _listed(*of, smallest) if parts else found
+
+
+def _listed(
+    classes: Sequence[tuple[float, Sequence[PathState]]],
+    schema: Schema,
+    consensus: Candidate,
+    bounds: CandidateLimits,
+    more: Sequence[DAG],
+    parts: Sequence[Family] = (),
+) -> Candidates:
+    """The candidates of all classes; `parts` are families that are wanted right after those of the
+    consensus, until half of the room is taken."""
     asked = _Asked(schema, bounds)
     asked.want(families_of([DAG.empty(schema.names)]))
     listed: list[Candidate] = []
@@ -121,6 +142,7 @@ def candidates_of(
         lacking = asked.left_out.intersection(families)
         if place == 0:
             uncounted = frozenset(lacking)
+            asked.want(each for each in parts if 2 * asked.total <= bounds.cells)
         if lacking <= uncounted:
             listed.append(candidate)
     asked.want(families_of(more))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedbn.choice.by_counts import begin, choice_of, climb_on, counted_of
-from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
+from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of, cells_of
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.consensus.mcbnc import mcbnc_path
@@ -65,14 +65,34 @@ def limited(case: Federation, **limits: int) -> Candidates:
     )
 
 
+def parts_of(candidates: Candidates) -> set[Family]:
+    """The variables of the families that are left out, with each of their parents alone."""
+    return {Family(node, (one,)) for node, parents in candidates.left_out for one in parents}
+
+
+def test_parents_of_families_that_are_left_out_are_asked_for_one_by_one(asia: Federation) -> None:
+    """Before the other candidates, until half of the room is taken."""
+    schema, consensus = asia.result.schema, asia.result.consensus.dag
+    own = set(families_of([consensus, DAG.empty(consensus.names)]))
+    of_own = sum(cells_of(schema, family) for family in own)
+    for room in (2 * of_own, 3 * of_own, 4 * of_own):
+        found = limited(asia, cells=room)
+        assert found.left_out
+        assert own <= set(found.families)
+        first = own | {family for family in found.families if len(family.parents) == 1}
+        taken_by_first = sum(cells_of(schema, family) for family in first)
+        assert room < 2 * taken_by_first < 2 * room
+
+
 def test_limits_leave_families_out_and_name_them(asia: Federation) -> None:
     whole = limited(asia)
     few = limited(asia, max_candidates=3)
     assert len(few.listed) == 3
-    assert set(few.families) | set(few.left_out) == set(whole.families)
+    assert set(few.families) | set(few.left_out) == set(whole.families) | parts_of(few)
     small = limited(asia, family_cells=4, state_cells=4, consensus_cells=4)
     sizes = {family: len(family.parents) for family in whole.families}
-    assert set(small.families) == {family for family, parents in sizes.items() if parents < 2}
+    single = {family for family, parents in sizes.items() if parents < 2}
+    assert set(small.families) == single | parts_of(small)
     assert set(small.left_out) == {family for family, parents in sizes.items() if parents >= 2}
     assert small.listed[0].dag in {candidate.dag for candidate in whole.listed}
 
