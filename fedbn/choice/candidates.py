@@ -12,9 +12,9 @@ counted has a score. The consensus of the structures is always among them: where
 cannot be counted, that variable keeps the parents it has there (`Candidates.uncounted`).
 
 Where the limits leave families out, their variables with each of their parents alone are asked for
-first, after the consensus, the smallest first, in half of the room. Else the large families of few candidates take the room of all: then a
-variable of many states, of which the families are the largest, is nobody's parent, and what it
-explains joins its children with one another.
+first, after the consensus, the smallest first, in half of the room. Else the large families of few
+candidates take the room of all: then a variable of many states, of which the families are the
+largest, is nobody's parent, and what it explains joins its children with one another.
 """
 
 from __future__ import annotations

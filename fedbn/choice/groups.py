@@ -10,7 +10,8 @@ and what counts choose is neither's structure. Two steps tell:
    one, all by the larger of shared and own tables. A second structure costs what it takes to say
    where it differs, ln n for a parent and one more for a family.
 
-Only where both say so are the sites taken to be groups.
+Only where both say so are the sites taken to be groups. Where the smaller one is few sites
+(`fedbn.choice.site_sums.are_few`) the counts of the larger one choose, elsewhere the structures.
 """
 
 from __future__ import annotations
