@@ -146,6 +146,8 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     if terms.columns and not (isinstance(asked, CountRequest) and not asked.own):
         raise PolicyError("counts", "sites with different columns send counts alone")
     if not isinstance(asked, CountRequest):
+        if getattr(asked, "from_zero", False) and request.run.rounds.parameters != "federated":
+            raise PolicyError("query", "sums about 0 are for parameters, and none are wanted")
         sites = len(terms.members)
         table = table_of_all_products(request, schema)
         try:

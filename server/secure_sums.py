@@ -37,8 +37,9 @@ from fedbn.federation.secure_rounds import (
     search_of,
     terms_of,
 )
-from fedbn.federation.secure_summing import summed_choice_by_scatters
+from fedbn.federation.secure_summing import summed_choice_by_scatters, summed_equations
 from fedbn.groups.given import groups_of_sites
+from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.parameter_sources import ParameterSources
 from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
@@ -172,10 +173,14 @@ def secure_federation(
             for remark in run_remarks(result):
                 REMARKS.warning("%s", remark)
     if run.rounds.parameters == "federated":
-        network, sources = None, ParameterSources(failure=lacking or "")
+        network: Network | None = None
+        sources = ParameterSources(failure=lacking or "")
         if lacking is None:
-            asked = summed_parameters(result, run.parameter_ess)
-            result, network, sources = _drive(asked, cohort, terms)
+            if schema.kind == "gaussian":
+                result, network, sources = _drive(summed_equations(result), cohort, terms)
+            else:
+                asked = summed_parameters(result, run.parameter_ess)
+                result, network, sources = _drive(asked, cohort, terms)
         fitted = FittedParameters(network, sources)
         tell(sources)
     seconds = time.process_time() - began - cohort.waited
@@ -210,11 +215,14 @@ def grouped_federation(
 
 
 def require_countable(schema: Schema, run: ServerRun) -> None:
-    """Raise ConfigError where parameters are wanted, but columns are numbers."""
-    if schema.kind != "categorical" and run.rounds.parameters == "federated":
+    """Raise ConfigError where parameters are wanted that are no sums over all sites."""
+    if run.rounds.parameters != "federated" or schema.kind == "categorical":
+        return
+    if schema.kind == "mixed" or run.variables == "union":
         raise ConfigError(
-            "under masks there are parameters for columns of categories only, those of this run "
-            f"are {schema.kind}: parameters must be none"
+            "under masks there are parameters for columns of categories, and for numbers alone "
+            f"that all sites have; those of this run are {schema.kind}, with variables = "
+            f"{run.variables}: parameters must be none"
         )
 
 

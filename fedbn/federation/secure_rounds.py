@@ -29,6 +29,7 @@ from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.treewidth import dag_treewidth
+from fedbn.scores.scatter import Scatter
 from fedbn.secure.columns import Columns, blocks_of
 from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_votes
 from fedbn.secure.requests import SumRequest
@@ -97,7 +98,8 @@ class SecureResult:
     families : of how many families counts, or own scores, were added up in all.
     columns : of how many columns the levels are known (`fedbn.secure.scatter_sums`), where some are
         numbers.
-    products : whether their sums of products were added up.
+    within : their sums of products within sites, where these were added up.
+    from_zero : how far sums about 0 were added up: 0 not, 1 the levels are known, 2 all.
     answered : where sites have different columns, those that each of `clients` answered for.
     lacking : why there were no counts to choose by, or no more; empty where there were all.
     """
@@ -114,7 +116,8 @@ class SecureResult:
     choice: CountedChoice | None = None
     families: int = 0
     columns: int = 0
-    products: bool = False
+    within: Scatter | None = None
+    from_zero: int = 0
     lacking: str = ""
     answered: tuple[tuple[str, ...], ...] = ()
 
@@ -152,18 +155,20 @@ def answered_columns(
 def table_requests(run: ServerRun, kind: str) -> int:
     """How often a run may ask for what is summed of tables of a kind: to choose, to climb, and for
     parameters. Of tables with numbers, to choose takes levels, sums of products and own scores, and
-    a climb scores of what GES finds.
+    a climb scores of what GES finds; parameters take levels and sums about 0 beside those that are
+    known from choosing.
 
     >>> from fedbn.federation.runs import server_run
     >>> from fedbn.federation.settings import Experiment
     >>> climb = Experiment.of(choose="climb", count_rounds=3, parameters="federated")
-    >>> table_requests(server_run(climb), "categorical"), table_requests(server_run(climb), "mixed")
-    (5, 8)
+    >>> [table_requests(server_run(climb), kind) for kind in ("categorical", "gaussian")]
+    [5, 9]
     """
     choose, counted = run.consensus.choose, kind == "categorical"
     first = 0 if choose == "smhd" else 1 if counted else 3
     climb = run.consensus.count_rounds + (not counted) if choose == "climb" else 0
-    return first + climb + (run.rounds.parameters == "federated")
+    of_parameters = 1 if counted else 2 if first else 4
+    return first + climb + of_parameters * (run.rounds.parameters == "federated")
 
 
 def terms_of(
@@ -372,14 +377,18 @@ def _words_on_counts(result: SecureResult) -> str:
 
 def _words_on_sums(result: SecureResult) -> str:
     columns = count_of(result.columns, "column")
-    sizes = f"of each of {columns}" if not result.products else "of each column"
+    sizes = f"of each of {columns}" if result.within is None else "of each column"
     learned = [f"{sizes} the largest site's sum of squares to a factor of 16"]
-    if result.products:
+    if result.within is not None:
         learned.insert(
             0,
             f"the number of rows and the sums of products of {columns} of all sites together, "
             "within the sites (an indicator of a state is a column)",
         )
+    if result.from_zero:
+        learned.append("the same of its sum of squares about 0")
+    if result.from_zero == 2:
+        learned.append("the mean of each column, and the sums of products about these, of all rows")
     if result.families:
         learned.append(
             "the sums of the sites' own scores of "

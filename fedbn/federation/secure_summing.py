@@ -1,4 +1,4 @@
-"""Choosing by sums of products under masks, where columns are numbers.
+"""Choosing by sums of products under masks, and equations, where columns are numbers.
 
 What `summing.py` does in the open. There the sums of each site give every family's score at once;
 here the server has their sum, which gives the shared scores, and asks for the sum of the sites' own
@@ -17,7 +17,7 @@ from typing import cast
 
 import numpy as np
 
-from fedbn.arrays import Ints
+from fedbn.arrays import Floats, Ints
 from fedbn.choice.by_counts import Climb, Counted, choice_of
 from fedbn.choice.by_scatters import (
     Choosing,
@@ -35,9 +35,19 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import Lacking, open_summed, with_summed_choice
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.sums_message import require_askable
+from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.mixed_parameters import gaussian_parameters_of_sums
+from fedbn.networks.moments import Moments, family_pairs
+from fedbn.networks.parameter_sources import ParameterSources
 from fedbn.secure.requests import SumRequest
-from fedbn.secure.scatter_sums import sum_levels, sum_own_scores, sum_scatters
+from fedbn.secure.scatter_sums import (
+    sum_from_zero,
+    sum_levels,
+    sum_own_scores,
+    sum_scatters,
+)
 
 
 def summed_choice_by_scatters(
@@ -53,7 +63,7 @@ def summed_choice_by_scatters(
         total = yield from sum_scatters(result.schema, levels, sites)
     except (QuorumError, DataError, MessageError) as error:
         return replace(result, lacking=str(error)), str(error)
-    result = replace(result, products=True)
+    result = replace(result, within=total)
     opened = open_summed(result, run, CandidateLimits())
     left = _seconds_left(run.consensus.seconds)
     asked = _Scored(scatter_scores(result.schema, [total]), result.schema, sites)
@@ -87,6 +97,43 @@ def summed_choice_by_scatters(
         cut_short=seconds is not None and seconds <= 0,
     )
     return with_summed_choice(result, choice, asked.lacking), asked.lacking
+
+
+def summed_equations(
+    result: SecureResult,
+) -> Generator[
+    SumRequest, Ints, tuple[SecureResult, LinearGaussianNetwork | None, ParameterSources]
+]:
+    """Ask for what the equations of the consensus need where all columns are numbers: those of the
+    open run, as near as fixed point allows. QuorumError and MessageError may be thrown in."""
+    dag, schema, sites = result.consensus.dag, result.schema, len(result.clients)
+    try:
+        require_askable(schema)
+        within = result.within
+        if within is None:
+            levels = yield from sum_levels(schema)
+            result = replace(result, columns=len(levels))
+            within = yield from sum_scatters(schema, levels, sites)
+            result = replace(result, within=within)
+        levels = yield from sum_levels(schema, from_zero=True)
+        result = replace(result, from_zero=1)
+        pooled = yield from sum_from_zero(schema, levels, sites, within)
+        result = replace(result, from_zero=2)
+        network, own = gaussian_parameters_of_sums(
+            dag,
+            _moments(dag, pooled.means, pooled.rows, pooled.products),
+            _moments(dag, pooled.means, pooled.rows, within.products),
+            sites,
+        )
+    except (QuorumError, DataError, MessageError) as error:
+        return result, None, ParameterSources(failure=str(error))
+    shifts = tuple((name, ()) for name in own)
+    return result, network, ParameterSources(tuple(sorted(result.clients)), shifts=shifts)
+
+
+def _moments(dag: DAG, means: Floats, rows: int, products: Floats) -> Moments:
+    """Moments of the pairs that stand in a family."""
+    return Moments(rows, means, np.array([products[i, j] for i, j in family_pairs(dag)]))
 
 
 def _seconds_left(seconds: float | None) -> Callable[[], float | None]:

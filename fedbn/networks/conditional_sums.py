@@ -120,12 +120,42 @@ def regressions_of_sites(
         own, narrower = _fit_smoothed(name, moved, ess)
     except DataError:
         return FittedRegressions(shared, {})
-    price = (len(taking_part) - 1) * math.log(float(rows.sum()))
-    gain = math.fsum((rows * (np.log(spread) - np.log(narrower))).tolist())
-    if gain <= price:
+    if not _are_worth_it(len(taking_part), rows, spread, narrower):
         return FittedRegressions(shared, {})
     found = zip(taking_part, map(float, shifts), strict=True)
     return FittedRegressions(own, dict(sorted(found)))
+
+
+def regression_within_sites(
+    name: str, total: ConditionalSums, within: ConditionalSums, sites: int
+) -> Regressions | None:
+    """The own equation of a number without categories among its parents, where BIC says so.
+
+    The same as `regressions_of_sites` finds, from sums over the sites: with a constant for every
+    site, least squares is that of the sums of products within sites.
+
+    Parameters
+    ----------
+    total, within : of the pooled rows, with sums of products about their means, and about those of
+        each site.
+    sites : how many have rows.
+
+    Raises DataError as `regressions_of_sites`.
+    """
+    _, spread = _fit_smoothed(name, [total], ess=0.0)
+    if sites < 2:
+        return None
+    try:
+        own, narrower = _fit_smoothed(name, [within], ess=0.0)
+    except DataError:
+        return None
+    return own if _are_worth_it(sites, total.rows, spread, narrower) else None
+
+
+def _are_worth_it(sites: int, rows: Ints, spread: Floats, narrower: Floats) -> bool:
+    """Whether constants of so many sites gain more, by BIC, than they cost."""
+    price = (sites - 1) * math.log(float(rows.sum()))
+    return math.fsum((rows * (np.log(spread) - np.log(narrower))).tolist()) > price
 
 
 def _bytes_of(site: ConditionalSums) -> bytes:

@@ -16,7 +16,7 @@ from fedbn.networks.conditional_gaussian import (
     Network,
     Regressions,
 )
-from fedbn.networks.conditional_sums import regressions_of_sites
+from fedbn.networks.conditional_sums import regression_within_sites, regressions_of_sites
 from fedbn.networks.family_counts import Family
 from fedbn.networks.fitting import smoothed_table, with_known_ancestors
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
@@ -149,21 +149,46 @@ def gaussian_parameters(
     has no noise.
     """
     shared = linear_gaussian_of(dag, pooled_moments(sites, family_pairs(dag)))
-    coefficients, intercepts = shared.coefficients.copy(), shared.intercepts.copy()
-    deviations = shared.standard_deviations.copy()
     sums = {site: sums_of_moments(own, dag) for site, own in sites.items()}
-    shifts = []
+    shifts, equations = [], {}
     for node, name in enumerate(dag.names):
         own = {site: sums[site].numbers[node] for site in sites}
         found = regressions_of_sites(name, own, ess=0.0)
         if found.shifts:
-            coefficients[list(dag.parents(node)), node] = found.equations.coefficients[0]
-            intercepts[node] = found.equations.intercepts[0]
-            deviations[node] = found.equations.standard_deviations[0]
+            equations[node] = found.equations
             shifts.append((name, tuple(sorted(found.shifts.items()))))
-    if not shifts:
-        return shared, ()
-    return LinearGaussianNetwork(dag, coefficients, intercepts, deviations), tuple(shifts)
+    return _with_equations(shared, equations), tuple(shifts)
+
+
+def gaussian_parameters_of_sums(
+    dag: DAG, total: Moments, within: Moments, sites: int
+) -> tuple[LinearGaussianNetwork, tuple[str, ...]]:
+    """The same network, and the numbers of which every site has a constant of its own, from sums
+    over the sites: the moments of the pooled rows, and the same with the sums of products about the
+    means of each site. Raises DataError as `gaussian_parameters`."""
+    shared = linear_gaussian_of(dag, total)
+    of_all, of_each = sums_of_moments(total, dag).numbers, sums_of_moments(within, dag).numbers
+    equations = {}
+    for node, name in enumerate(dag.names):
+        own = regression_within_sites(name, of_all[node], of_each[node], sites)
+        if own is not None:
+            equations[node] = own
+    return _with_equations(shared, equations), tuple(dag.names[node] for node in equations)
+
+
+def _with_equations(
+    network: LinearGaussianNetwork, equations: Mapping[int, Regressions]
+) -> LinearGaussianNetwork:
+    """The network with other equations of some numbers."""
+    if not equations:
+        return network
+    coefficients, intercepts = network.coefficients.copy(), network.intercepts.copy()
+    deviations = network.standard_deviations.copy()
+    for node, own in equations.items():
+        coefficients[list(network.dag.parents(node)), node] = own.coefficients[0]
+        intercepts[node] = own.intercepts[0]
+        deviations[node] = own.standard_deviations[0]
+    return LinearGaussianNetwork(network.dag, coefficients, intercepts, deviations)
 
 
 def spreads_of_sums(wanted: MixedFamilies, sites: Mapping[str, MixedSums]) -> Spreads:

@@ -97,7 +97,7 @@ class ParameterSources:
     against : how the network breaks the knowledge that the consensus keeps, in words; then its
         arrows are no causes.
     shifts : (number, (site, what its values lie above the common equation)), where sites have
-        constants of their own.
+        constants of their own; under masks nobody knows what these are.
     apart : the numbers with such constants, and their children, where sites with different columns
         told their families, and not the same ones all of them.
     spreads : (number, (site, mean, standard deviation)), as sites sent them.

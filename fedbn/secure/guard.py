@@ -9,8 +9,8 @@ too. What a site cannot check is that the server chose the smallest sums.
 The order of the rounds: order of the inputs, union, cuts, orders of the pruned inputs, their
 unions, votes, then what is summed of tables. Phases may be left out (a graph without edges has no
 cuts), never come back. Tables are asked as often as the terms say, at most: for counts of families;
-or for the levels of columns, then once for sums of products, then for own scores of families. What
-may leave is for the site's policy to say.
+or for the levels of columns, then once for sums of products, then for own scores of families, and
+once more for levels and sums about 0. What may leave is for the site's policy to say.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Asked:
     cuts : the last request for cuts.
     orders : the paths of the orders, and of every state all the sinks that were told.
     counts : how many requests there were for what is summed of tables.
-    products : what was asked of sums of products: 0 nothing, 1 levels, 2 the sums.
+    products, from_zero : what was asked of sums of products, about the sites' own means and about
+        0: 0 nothing, 1 levels, 2 the sums.
     """
 
     last: bytes = b""
@@ -65,6 +66,7 @@ class Asked:
     orders: OrderRequest | None = None
     counts: int = 0
     products: int = 0
+    from_zero: int = 0
 
     def to_text(self) -> str:
         """For the site's own memory between two rounds."""
@@ -74,8 +76,8 @@ class Asked:
             for name, request in kept.items()
         }
         last = self.last.decode("ascii")
-        whole = {name: getattr(self, name) for name in ("number", "phase", "counts", "products")}
-        return json.dumps(parts | {"last": last} | whole)
+        whole = ("number", "phase", "counts", "products", "from_zero")
+        return json.dumps(parts | {"last": last} | {name: getattr(self, name) for name in whole})
 
     @classmethod
     def from_text(cls, text: str) -> Asked:
@@ -246,15 +248,18 @@ def _tables(request: TableRequest, before: Asked, terms: Terms) -> Asked:
     in this order, and the first two once."""
     _require(before.phase in (5, 6), "counts are asked for out of turn")
     _require(before.counts < terms.counts, f"{terms.counts} requests for counts were agreed on")
-    products = before.products
+    asked = replace(before, phase=6, counts=before.counts + 1)
     if isinstance(request, SizeRequest | ScatterRequest):
         turn = 0 if isinstance(request, SizeRequest) else 1
-        _require(products == turn, "sums of products are asked for out of turn")
-        return replace(before, phase=6, counts=before.counts + 1, products=products + 1)
+        so_far = before.from_zero if request.from_zero else before.products
+        _require(so_far == turn, "sums of products are asked for out of turn")
+        if request.from_zero:
+            return replace(asked, from_zero=turn + 1)
+        return replace(asked, products=turn + 1)
     _require(bool(request.families), "nothing is asked")
-    told = products == 2 or not isinstance(request, ScoreRequest)
+    told = before.products == 2 or not isinstance(request, ScoreRequest)
     _require(told, "scores are asked for out of turn")
-    return replace(before, phase=6, counts=before.counts + 1)
+    return asked
 
 
 def _begins(longer: tuple[Any, ...], shorter: tuple[Any, ...]) -> bool:

@@ -128,12 +128,19 @@ def require_rows(rows: int, sites: int) -> None:
 
 def require_scatter(scatter: Scatter, schema: Schema) -> None:
     """Raise MessageError unless some sites' sums of products within each can add up to these."""
-    size = len(scatter.products)
+    require_products(scatter.products, ROUNDING * len(scatter.products))
     try:
-        require_of_a_table(scatter.products, "all columns", ROUNDING * size)
         require_of_indicators(np.diag(scatter.products), scatter.rows, schema)
     except MessageError as error:
         raise MessageError(f"{error}: {_WRONG_SUMS}") from None
+
+
+def require_products(products: Floats, rounding: float) -> None:
+    """Raise MessageError unless these can be sums of products of the columns of some table."""
+    try:
+        require_of_a_table(products, "all columns", rounding)
+    except MessageError as error:
+        raise MessageError(f"{error}: {_NOBODY_KNOWS}") from None
 
 
 def require_own_mixed_scores(

@@ -130,18 +130,25 @@ class CountRequest:
 
 @dataclass(frozen=True)
 class SizeRequest:
-    """Of every column of all blocks (`fedbn.scores.mixed`), above which levels the sites' sums of
-    squares about their own means are (`scatter_sums`)."""
+    """Of every column, above which levels the sites' sums of squares are (`scatter_sums`).
+
+    from_zero : about 0, of the numbers and a column of ones; else about the sites' own means, of
+        the columns of all blocks (`fedbn.scores.mixed`).
+    """
+
+    from_zero: bool = False
 
 
 @dataclass(frozen=True)
 class ScatterRequest:
-    """The rows, and the sums of products of all columns about the sites' own means.
+    """The rows, and the sums of products of all columns.
 
     levels : of every column, the one that no site's sum of squares is above.
+    from_zero : as in `SizeRequest`.
     """
 
     levels: Indices
+    from_zero: bool = False
 
 
 @dataclass(frozen=True)

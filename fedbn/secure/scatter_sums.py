@@ -22,6 +22,12 @@ largest site's sum of squares; so what is rounded away of the total is less than
 = S · 2^(3 - b) of the geometric mean of the largest sites' two sums of squares: for ten sites
 10 · 2^-54, or 6e-16.
 
+Parameters of numbers need the pooled means and sums of products about these, too. For them the
+sites add their sums about 0, with a column of ones (`scatter_from_zero`), in the same way; the
+server takes the pooled means off (`PooledSums`). What rounding takes is a share of the sum of
+squares about 0; where that is more than `PRECISION` of the sum of squares about the mean, because a
+column lies far from 0, there are no parameters.
+
 A site's own score of a family is mixed BIC less what its residual covariance costs
 (`fedbn.choice.by_scatters`), in whole units as in the open. Of a family that a site refuses it says
 nothing, and hides that it does so: the server learns that some site refuses it.
@@ -43,8 +49,14 @@ from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.networks.family_counts import Family, require_families
 from fedbn.scores.family_scores import FIXED_POINT
 from fedbn.scores.mixed import block_widths
-from fedbn.scores.scatter import Scatter, scatter_of_table
-from fedbn.secure.honest_sums import require_own_mixed_scores, require_rows, require_scatter
+from fedbn.scores.possible_sums import ROUNDING
+from fedbn.scores.scatter import Scatter, scatter_from_zero, scatter_of_table
+from fedbn.secure.honest_sums import (
+    require_own_mixed_scores,
+    require_products,
+    require_rows,
+    require_scatter,
+)
 from fedbn.secure.requests import ScatterRequest, ScoreRequest, SizeRequest, SumRequest
 
 LEVELS = 256
@@ -63,6 +75,20 @@ class LevelError(MessageError):
 
 
 TableSums = SizeRequest | ScatterRequest | ScoreRequest
+
+
+PRECISION = 1e-8
+"""What rounding may take of a column's sum of squares: its mean may be some 2,000 standard
+deviations from 0."""
+
+
+class PooledSums(NamedTuple):
+    """Of all sites' rows together: how many there are, the means of the columns, float64 [n], and
+    their sums of products about these, float64 [n, n]."""
+
+    rows: int
+    means: Floats
+    products: Floats
 
 
 class OwnScores(NamedTuple):
@@ -87,7 +113,12 @@ def own_sums(request: TableSums, table: Dataset, sites: int) -> Ints:
     MessageError : the levels or families are none of this schema's, or a sum does not fit them.
     DataError : a sum of squares, or a score, is beyond what can be told under masks.
     """
-    scatter = scatter_of_table(table)
+    if not isinstance(request, ScoreRequest) and request.from_zero:
+        if table.kind != "gaussian":
+            raise MessageError("server: there are sums about 0 of numbers alone")
+        scatter = scatter_from_zero(table)
+    else:
+        scatter = scatter_of_table(table)
     if isinstance(request, SizeRequest):
         return levels_above(scatter)
     if isinstance(request, ScatterRequest):
@@ -106,7 +137,7 @@ def levels_above(scatter: Scatter) -> Ints:
     most, least = _largest_of(LEVELS), _largest_of(0)
     if not ((own == 0) | ((own > least) & (own <= most))).all():
         raise DataError(
-            "under masks a column's sum of squares about its mean must be 0 or lie between "
+            "under masks a column's sum of squares must be 0 or lie between "
             f"{least:.3g} and {most:.3g}: take another unit"
         )
     levels = np.array([_largest_of(level) for level in range(LEVELS)])
@@ -193,11 +224,13 @@ def fixed_scores(
     return np.concatenate([whole.astype(np.int64), (~known).astype(np.int64)])
 
 
-def sum_levels(schema: Schema) -> Generator[SumRequest, Ints, tuple[int, ...]]:
+def sum_levels(
+    schema: Schema, *, from_zero: bool = False
+) -> Generator[SumRequest, Ints, tuple[int, ...]]:
     """Ask all sites for the levels of all columns: one round; MessageError where the sums are not
     of the length of the question."""
-    columns = sum(block_widths(schema))
-    sizes = yield SizeRequest()
+    columns = sum(block_widths(schema)) + from_zero
+    sizes = yield SizeRequest(from_zero)
     _require_length(sizes, columns * LEVELS)
     return _levels_of(sizes, columns)
 
@@ -218,6 +251,56 @@ def sum_scatters(
     found = scatter_of_fixed(sums, levels, sites)
     require_scatter(found, schema)
     return found
+
+
+def sum_from_zero(
+    schema: Schema, levels: tuple[int, ...], sites: int, within: Scatter
+) -> Generator[SumRequest, Ints, PooledSums]:
+    """Ask all sites, which have numbers alone, for the sums of products about 0 of their columns
+    and of ones, of these levels: one round.
+
+    within : the sums of products about the sites' own means.
+
+    Raises
+    ------
+    MessageError : the sums are not of the length of the question, or are none of a table with
+        `within`.
+    DataError : a column lies too far from 0 (`PRECISION`).
+    """
+    size = len(levels)
+    sums = yield ScatterRequest(levels, from_zero=True)
+    _require_length(sums, 1 + size * (size + 1) // 2)
+    found = scatter_of_fixed(sums, levels, sites) if sums[0] >= 1 else None
+    if found is None or not found.rows == within.rows == found.products[-1, -1]:
+        raise MessageError(f"the rows must be {within.rows}, as before, not {int(sums[0])}")
+    require_products(found.products, ROUNDING * size)
+    return _about_the_means(found, largest_error(found, levels, sites), schema, within)
+
+
+def _about_the_means(total: Scatter, error: Floats, schema: Schema, within: Scatter) -> PooledSums:
+    """The sums less what the pooled means have in them."""
+    means = total.products[-1, :-1] / total.rows
+    squares = np.diag(total.products)[:-1]
+    off = np.diag(error)[:-1] + 2.0 * np.abs(means) * error[-1, :-1] + 2.0**-50 * squares
+    products = total.products[:-1, :-1] - total.rows * np.outer(means, means)
+    own, inside = np.diag(products), np.diag(within.products)
+    if (own < inside * (1.0 - PRECISION) - off).any():
+        name = schema.names[int(np.flatnonzero(own < inside * (1.0 - PRECISION) - off)[0])]
+        raise MessageError(
+            f"the sums of squares of {name!r} are smaller together than within sites"
+        )
+    constant = (inside == 0.0) & (own <= off)
+    far = np.flatnonzero((off > PRECISION * np.maximum(inside, own)) & ~constant)
+    if far.size:
+        first = int(far[0])
+        raise DataError(
+            f"column {schema.names[first]!r} lies too far from 0 for parameters under masks: its "
+            f"mean is {means[first]:.6g}, its standard deviation "
+            f"{math.sqrt(max(own[first], 0.0) / total.rows):.3g}; take the same number off at all "
+            "sites"
+        )
+    products[constant] = products[:, constant] = 0.0
+    return PooledSums(total.rows, means, products)
 
 
 def sum_own_scores(

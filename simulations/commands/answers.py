@@ -115,6 +115,11 @@ def read_at_site(source: str, site: str) -> Network:
     own = {name: sites[site] for name, sites in shifts.items() if site in sites}
     if not own:
         known = sorted({each for sites in shifts.values() for each in sites})
+        if not known:
+            raise ResultsError(
+                f"--site: {source} has constants that its sites alone know: they were summed under "
+                "masks"
+            )
         raise ResultsError(
             f"--site: {source} has no constants of {site!r}; it has those of {list_some(known, 10)}"
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset
@@ -17,6 +18,7 @@ from fedbn.errors import DataError, NetworkError, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.graphs.random import random_dag
 from fedbn.networks.conditional_gaussian import (
     ConditionalGaussianNetwork,
     NumberFamily,
@@ -31,6 +33,9 @@ from fedbn.networks.conditional_sums import (
 from fedbn.networks.formats import write_network_file
 from fedbn.networks.json_file import network_from_json, network_to_json
 from fedbn.networks.likelihood import log_likelihood
+from fedbn.networks.mixed_parameters import gaussian_parameters, gaussian_parameters_of_sums
+from fedbn.networks.moments import family_pairs, moments_of, pooled_moments
+from fedbn.networks.random import random_linear_gaussian_network
 from tests import naive
 from tests.naive_conditional import (
     equations_in,
@@ -266,3 +271,26 @@ def test_equations_have_one_format(tmp_path: object) -> None:
     network = random_conditional(np.random.default_rng(4), "cn")
     with pytest.raises(ResultsError, match=r"written to \.json alone"):
         write_network_file(network, f"{tmp_path}/network.bif")
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([0.0, 0.3, 3.0]))
+@settings(deadline=None, max_examples=60)
+def test_sums_over_the_sites_give_the_equations_of_the_sites(
+    seed: int, sites: int, apart: float
+) -> None:
+    """Shared and own ones, by the sums of products about the pooled means and within sites."""
+    rng = np.random.default_rng(seed)
+    dag = random_dag("abcd", edges=4, rng=rng)
+    network = random_linear_gaussian_network(dag, rng=rng)
+    pairs, every = family_pairs(dag), {}
+    for site in range(sites):
+        table = network.sample(int(rng.integers(20, 60)), rng)
+        moved = np.asarray(table.table) + apart * rng.normal(size=4)
+        every[str(site)] = moments_of(Dataset(table.schema, moved), pairs)
+    total = pooled_moments(every, pairs)
+    inside = np.sum([own.scatter for own in every.values()], axis=0)
+    expected, shifts = gaussian_parameters(dag, every)
+    found, own = gaussian_parameters_of_sums(dag, total, replace(total, scatter=inside), sites)
+    assert own == tuple(name for name, _ in shifts)
+    for what in ("coefficients", "intercepts", "standard_deviations"):
+        np.testing.assert_allclose(getattr(found, what), getattr(expected, what), atol=1e-8)

@@ -477,3 +477,18 @@ def test_levels_sums_of_products_and_scores_come_in_this_order_the_first_two_onc
         _, state = allow(data, state, terms, N)
         assert Asked.from_text(state.to_text()) == state
     assert (state.products, state.counts) == (2, 4)
+
+
+def test_sums_about_zero_are_asked_once_and_levels_first() -> None:
+    votes = replace(NOTHING_ASKED, phase=5, number=9)
+    steps = [SizeRequest(from_zero=True), ScatterRequest((1,) * (N + 1), from_zero=True)]
+    for before in (0, 1, 2):
+        for place, request in enumerate(steps):
+            if place != before:
+                state = replace(votes, from_zero=before, products=place)
+                assert "out of turn" in disallowed(request, state, counts=4)
+    terms, state = replace(JOINED[0].terms, counts=2), votes
+    for number, request in enumerate(steps, start=10):
+        _, state = allow(to_bytes(request, terms.session, number), state, terms, N)
+        assert Asked.from_text(state.to_text()) == state
+    assert (state.products, state.from_zero, state.counts) == (0, 2, 2)

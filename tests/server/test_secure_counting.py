@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbn.data.schema import Schema
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, QuorumError
 from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.disclosure_log import read_log
@@ -219,11 +219,13 @@ def test_sums_of_another_length_or_of_no_table_are_refused() -> None:
 def test_what_cannot_be_counted_is_said() -> None:
     with pytest.raises(ConfigError, match="finds no structures among which counts"):
         VOTED.change(choose="counts")
-    numbers = Schema.gaussian(("a", "b"))
-    with pytest.raises(ConfigError, match="parameters for columns of categories only"):
-        require_countable(numbers, COUNTED)
-    require_countable(numbers, SUMMED)
-    require_countable(numbers, COUNTED.change(parameters="none"))
+    numbers, mixed = Schema.gaussian(("a", "b")), Schema((Variable("a"), Variable("b", ("x", "y"))))
+    union = server_run(COUNTED.change(variables="union", choose="smhd"))
+    require_countable(numbers, server_run(COUNTED))
+    for schema, run in ((mixed, server_run(COUNTED)), (numbers, union)):
+        with pytest.raises(ConfigError, match=f"those of this run are {schema.kind}, with variab"):
+            require_countable(schema, run)
+    require_countable(mixed, server_run(COUNTED.change(parameters="none")))
 
 
 def test_a_climb_whose_site_falls_silent_ends_with_what_is_known() -> None:

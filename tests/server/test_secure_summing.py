@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbn.errors import PolicyError
+from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
@@ -185,7 +185,7 @@ def test_what_was_learned_is_said_where_a_site_falls_silent(
     monkeypatch.setattr(site, "own_sums", answered)
     result = summed(opened)
     assert "counts" in result.lacking
-    assert (result.columns, result.products, result.families) == (5, last > 1, families)
+    assert (result.columns, result.within is not None, result.families) == (5, last > 1, families)
     (learned,) = [each for each in statements(result) if each.startswith("Of the tables")]
     assert ("sums of products of 5 columns" in learned) == (last > 1)
     assert ("own scores of 7 families" in learned) == (last > 2)
@@ -217,3 +217,63 @@ def test_sums_that_no_sites_have_leave_what_the_structures_chose(
     assert ("the largest site's sum of squares" in learned) == (request_ > 1)
     assert ("sums of products of 5 columns" in learned) == (request_ > 2)
     assert ("own scores of" in learned) == (request_ > 2)
+
+
+def numbers_of(folder: Path, apart: float) -> tuple[str, ...]:
+    """Three files of numbers, the second number of each site by so much above the others'."""
+    files = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a = rng.normal(140, 3, 200)
+        b = 2 * a + rng.normal(0, 4, 200) + apart * seed
+        c = 0.5 * b + rng.normal(size=200)
+        files.append(str(folder / f"{seed}.csv"))
+        lines = ["a,b,c", *(",".join(map(str, row)) for row in zip(a, b, c, strict=True))]
+        Path(files[-1]).write_text("\n".join(lines) + "\n")
+    return tuple(files)
+
+
+@pytest.mark.parametrize("choose", ["smhd", "climb"])
+@pytest.mark.parametrize("apart", [0.0, 9.0], ids=["shared", "own"])
+def test_equations_of_numbers_are_those_of_the_open_run(
+    tmp_path: Path, choose: str, apart: float
+) -> None:
+    experiment = Experiment.of(
+        score="gaussian-bic",
+        choose=choose,
+        parameters="federated",
+        engine="in-process",
+        sites=numbers_of(tmp_path, apart),
+    )
+    theirs = run_experiment(experiment)
+    ours = run_experiment(experiment.change(aggregation="secure-sums"))
+    assert ours.network.dag == theirs.network.dag
+    for what in ("coefficients", "intercepts", "standard_deviations"):
+        given, found = getattr(theirs.network, what), getattr(ours.network, what)
+        np.testing.assert_allclose(found, given, rtol=1e-7, atol=1e-9)
+    assert [name for name, _ in ours.sources.shifts] == [name for name, _ in theirs.sources.shifts]
+    assert bool(ours.sources.shifts) == bool(apart)
+    learned = " ".join(statements(ours.result))
+    assert "the mean of each column, and the sums of products about these" in learned
+
+
+def test_sums_about_zero_leave_only_where_parameters_are_wanted(
+    opened: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import server.secure_sums as server
+
+    def greedy(result: Any, _: Any) -> Any:
+        result, *_ = yield from server.summed_equations(result)
+        return result, "asked for more than was said"
+
+    monkeypatch.setattr(server, "summed_choice_by_scatters", greedy)
+    experiment = opened.change(
+        score="gaussian-bic", numbers=(), choose="climb", sites=numbers_of(tmp_path, 0.0)
+    )
+    result = summed(experiment)
+    assert (result.within is not None, result.from_zero) == (True, 0)
+
+
+def test_parameters_of_both_kinds_are_refused_under_masks(opened: Experiment) -> None:
+    with pytest.raises(ConfigError, match="those of this run are mixed"):
+        summed(opened.change(parameters="federated"))

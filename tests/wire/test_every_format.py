@@ -144,6 +144,7 @@ SUMS = [
     sums.VoteRequest(((0, 1), (2, 3)), False),
     sums.CountRequest(TABLES.families, True),
     sums.SizeRequest(),
+    sums.SizeRequest(from_zero=True),
     sums.ScatterRequest((0, 128, 256)),
     sums.ScoreRequest(TABLES.families),
 ]
