@@ -121,6 +121,8 @@ class SumQuestion:
             return f"counts of {count_of(len(request.families), 'family')}"
         if isinstance(request, ScoreRequest):
             return f"own scores of {count_of(len(request.families), 'family')}"
+        if isinstance(request, SizeRequest | ScatterRequest) and request.from_zero:
+            return _SUMS_FROM_ZERO[type(request)]
         return _SUMS[type(request)]
 
 
@@ -131,6 +133,10 @@ _SUMS = {
     VoteRequest: "votes on pairs",
     SizeRequest: "how large the sums of squares of columns are",
     ScatterRequest: "rows and sums of products of all columns about the site's means",
+}
+_SUMS_FROM_ZERO: dict[type, str] = {
+    SizeRequest: "how large the sums of squares of columns about 0 are, and how many rows",
+    ScatterRequest: "rows, sums of all columns, and sums of their products about 0",
 }
 
 

@@ -386,7 +386,9 @@ def _words_on_sums(result: SecureResult) -> str:
             "within the sites (an indicator of a state is a column)",
         )
     if result.from_zero:
-        learned.append("the same of its sum of squares about 0")
+        learned.append(
+            "the same of its sum of squares about 0, and of the largest site's number of rows"
+        )
     if result.from_zero == 2:
         learned.append("the mean of each column, and the sums of products about these, of all rows")
     if result.families:

@@ -124,6 +124,7 @@ def summed_equations(
             _moments(dag, pooled.means, pooled.rows, pooled.products),
             _moments(dag, pooled.means, pooled.rows, within.products),
             sites,
+            pooled.error,
         )
     except (QuorumError, DataError, MessageError) as error:
         return result, None, ParameterSources(failure=str(error))

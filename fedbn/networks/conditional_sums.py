@@ -120,6 +120,8 @@ def regressions_of_sites(
         own, narrower = _fit_smoothed(name, moved, ess)
     except DataError:
         return FittedRegressions(shared, {})
+    if (narrower <= _NO_NOISE * spread).any():  # rounding of what is constant within sites
+        return FittedRegressions(shared, {})
     if not _are_worth_it(len(taking_part), rows, spread, narrower):
         return FittedRegressions(shared, {})
     found = zip(taking_part, map(float, shifts), strict=True)
@@ -131,8 +133,9 @@ def regression_within_sites(
 ) -> Regressions | None:
     """The own equation of a number without categories among its parents, where BIC says so.
 
-    The same as `regressions_of_sites` finds, from sums over the sites: with a constant for every
-    site, least squares is that of the sums of products within sites.
+    As `regressions_of_sites` finds it, from sums over the sites: with a constant for every site,
+    least squares is that of the sums of products within sites. Where these do not determine the
+    slopes, the two take different ones of all that fit as well.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.arrays import Floats
-from fedbn.errors import NetworkError
+from fedbn.errors import DataError, NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import (
     ConditionalGaussianNetwork,
@@ -25,6 +25,10 @@ from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, po
 
 Shifts = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 Spreads = tuple[tuple[str, tuple[tuple[str, float, float], ...]], ...]
+
+
+NOT_SURE = 1e-4
+"""Of the variance that is left of a number."""
 
 
 @dataclass(frozen=True)
@@ -161,11 +165,17 @@ def gaussian_parameters(
 
 
 def gaussian_parameters_of_sums(
-    dag: DAG, total: Moments, within: Moments, sites: int
+    dag: DAG, total: Moments, within: Moments, sites: int, error: Floats
 ) -> tuple[LinearGaussianNetwork, tuple[str, ...]]:
     """The same network, and the numbers of which every site has a constant of its own, from sums
     over the sites: the moments of the pooled rows, and the same with the sums of products about the
-    means of each site. Raises DataError as `gaussian_parameters`."""
+    means of each site. Slopes that a site's rows do not determine may be others.
+
+    error : float64 [n], what the sums of squares of `total` may be off by.
+
+    Raises DataError as `gaussian_parameters`, and where more than `NOT_SURE` of what the parents
+    leave of a number may be such an error.
+    """
     shared = linear_gaussian_of(dag, total)
     of_all, of_each = sums_of_moments(total, dag).numbers, sums_of_moments(within, dag).numbers
     equations = {}
@@ -173,7 +183,21 @@ def gaussian_parameters_of_sums(
         own = regression_within_sites(name, of_all[node], of_each[node], sites)
         if own is not None:
             equations[node] = own
-    return _with_equations(shared, equations), tuple(dag.names[node] for node in equations)
+    network = _with_equations(shared, equations)
+    _require_sure(network, total.rows, error)
+    return network, tuple(dag.names[node] for node in equations)
+
+
+def _require_sure(network: LinearGaussianNetwork, rows: int, error: Floats) -> None:
+    off = np.sqrt(error)
+    most = (off + np.abs(network.coefficients).T @ off) ** 2
+    unsure = np.flatnonzero(most > NOT_SURE * rows * network.standard_deviations**2)
+    if unsure.size:
+        raise DataError(
+            f"the equation of {network.dag.names[int(unsure[0])]!r} is not exact enough under "
+            "masks: its parents nearly determine it, and some column of its family lies far from "
+            "0; take the same number off at all sites"
+        )
 
 
 def _with_equations(

@@ -69,6 +69,7 @@ def moments_of(dataset: Dataset, pairs: tuple[tuple[int, int], ...]) -> Moments:
     values = dataset.values
     means = values.mean(axis=0)
     centred = values - means
+    centred[:, np.ptp(values, axis=0) == 0.0] = 0.0  # else rounding of the mean stays
     scatter = np.array([centred[:, i] @ centred[:, j] for i, j in pairs])
     return Moments(dataset.n_rows, means, scatter)
 

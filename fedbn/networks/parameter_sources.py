@@ -184,7 +184,7 @@ def remarks_on(sources: ParameterSources) -> list[str]:
     lines += _network_words(
         sources.added,
         sources.turned,
-        [name for name, _ in sources.shifts],
+        dict(sources.shifts),
         dict(sources.cut),
         sources.apart,
     )
@@ -195,17 +195,19 @@ def remarks_on(sources: ParameterSources) -> list[str]:
 def _network_words(
     added: Sequence[Sequence[str]],
     turned: Sequence[Sequence[str]],
-    shifted: Sequence[str],
+    shifted: Mapping[str, Collection[object]],
     cut: Mapping[str, Sequence[float]],
     apart: Sequence[str] = (),
 ) -> list[str]:
     """How the network with parameters differs from the consensus, and from what a site has."""
     lines = [added_words(added, turned)] if added else []
     if shifted:
+        own = "; fedbn query --site uses those of one site"
+        if not any(shifted.values()):
+            own = "; they were summed under masks, so nobody knows a site's"
         lines.append(
-            f"sites differ by a constant in {list_some(shifted, SHOWN)}: the equations are those "
-            "within sites, with the mean of the constants over all rows; fedbn query --site uses "
-            "those of one site"
+            f"sites differ by a constant in {list_some(list(shifted), SHOWN)}: the equations are "
+            f"those within sites, with the mean of the constants over all rows{own}"
         )
     if apart:
         lines.append(
@@ -229,7 +231,7 @@ def remarks_in(run: Mapping[str, Any], source: str) -> list[str]:
             for each in told.get("refused", ())
         ]
         lines += _network_words(
-            told.get("added", ()), told.get("turned", ()), list(told.get("shifts", ())),
+            told.get("added", ()), told.get("turned", ()), dict(told.get("shifts", {})),
             told.get("cut", {}), told.get("apart", ()),
         )  # fmt: skip
     except (AttributeError, KeyError, TypeError, ValueError):

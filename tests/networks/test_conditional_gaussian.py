@@ -290,7 +290,48 @@ def test_sums_over_the_sites_give_the_equations_of_the_sites(
     total = pooled_moments(every, pairs)
     inside = np.sum([own.scatter for own in every.values()], axis=0)
     expected, shifts = gaussian_parameters(dag, every)
-    found, own = gaussian_parameters_of_sums(dag, total, replace(total, scatter=inside), sites)
+    within = replace(total, scatter=inside)
+    found, own = gaussian_parameters_of_sums(dag, total, within, sites, np.zeros(4))
     assert own == tuple(name for name, _ in shifts)
     for what in ("coefficients", "intercepts", "standard_deviations"):
         np.testing.assert_allclose(getattr(found, what), getattr(expected, what), atol=1e-8)
+
+
+def test_one_site_has_no_constant_of_its_own() -> None:
+    rng = np.random.default_rng(1)
+    table = Dataset(Schema.gaussian(("a", "b")), rng.normal(size=(50, 2)))
+    dag = DAG.from_edges(("a", "b"), [("a", "b")])
+    total = moments_of(table, family_pairs(dag))
+    within = replace(total, scatter=total.scatter * (1 - 1e-9))
+    assert gaussian_parameters_of_sums(dag, total, within, 1, np.zeros(2))[1] == ()
+
+
+def test_what_may_be_rounding_gives_no_equation() -> None:
+    """b is a, but for a noise that is as small as what the sums may be off by."""
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=500)
+    table = Dataset(
+        Schema.gaussian(("a", "b")), np.column_stack([a, a + 1e-4 * rng.normal(size=500)])
+    )
+    dag = DAG.from_edges(("a", "b"), [("a", "b")])
+    total = moments_of(table, family_pairs(dag))
+    exact = gaussian_parameters_of_sums(dag, total, total, 1, np.full(2, 1e-12))
+    assert exact[0].standard_deviations[1] == pytest.approx(1e-4, rel=0.1)
+    with pytest.raises(DataError, match="equation of 'b' is not exact enough under masks"):
+        gaussian_parameters_of_sums(dag, total, total, 1, np.full(2, 1e-9))
+
+
+@pytest.mark.parametrize("child", [0.0, 1.0], ids=["one row", "constant within sites"])
+def test_what_is_constant_within_sites_has_a_shared_equation(child: float) -> None:
+    """Its rounding was taken for the noise of an own equation."""
+    rng = np.random.default_rng(2)
+    dag = DAG.from_edges(("a", "b"), [("a", "b")])
+    sites = {}
+    for site in range(6):
+        rows = 1 + 9 * int(child)
+        b = np.full(rows, rng.normal(7.1))
+        table = Dataset(Schema.gaussian(("a", "b")), np.column_stack([rng.normal(size=rows), b]))
+        sites[str(site)] = moments_of(table, family_pairs(dag))
+    network, shifts = gaussian_parameters(dag, sites)
+    assert "b" not in dict(shifts)
+    assert network.standard_deviations[1] > 0.01

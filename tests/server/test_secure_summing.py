@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clients.read_requests import SumQuestion
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
@@ -16,7 +17,9 @@ from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import server_run
 from fedbn.federation.secure_rounds import statements
 from fedbn.federation.settings import Experiment
+from fedbn.networks.parameter_sources import remarks_on
 from fedbn.secure.masks import unmasked_sum
+from fedbn.secure.requests import ScatterRequest, SizeRequest, to_bytes
 from server.server_app import federate
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import run_experiment
@@ -255,6 +258,9 @@ def test_equations_of_numbers_are_those_of_the_open_run(
     assert bool(ours.sources.shifts) == bool(apart)
     learned = " ".join(statements(ours.result))
     assert "the mean of each column, and the sums of products about these" in learned
+    told = " ".join(remarks_on(ours.sources))
+    assert ("so nobody knows a site's" in told) == bool(apart)
+    assert "query --site" not in told
 
 
 def test_sums_about_zero_leave_only_where_parameters_are_wanted(
@@ -277,3 +283,13 @@ def test_sums_about_zero_leave_only_where_parameters_are_wanted(
 def test_parameters_of_both_kinds_are_refused_under_masks(opened: Experiment) -> None:
     with pytest.raises(ConfigError, match="those of this run are mixed"):
         summed(opened.change(parameters="federated"))
+
+
+def test_the_site_s_log_tells_sums_about_zero_from_those_within() -> None:
+    for request, words in (
+        (SizeRequest(), "how large the sums of squares of columns are"),
+        (SizeRequest(from_zero=True), "of columns about 0 are, and how many rows"),
+        (ScatterRequest((1,)), "sums of products of all columns about the site's means"),
+        (ScatterRequest((1,), from_zero=True), "sums of all columns, and sums of their products"),
+    ):
+        assert words in SumQuestion(to_bytes(request, bytes(32), 1), None).words
