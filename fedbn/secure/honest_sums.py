@@ -25,7 +25,7 @@ from fedbn.scores.mixed import block_widths
 from fedbn.scores.possible_sums import ROUNDING, require_of_a_table, require_of_indicators
 from fedbn.scores.scatter import MAX_SITE_ROWS, Scatter
 
-_WRONG_SUMS = "some site sent wrong sums, and masks hide which one"
+WRONG_SUMS = "some site sent wrong sums, and masks hide which one"
 
 
 def require_costs(sums: Ints, n: int, total: int) -> None:
@@ -132,7 +132,7 @@ def require_scatter(scatter: Scatter, schema: Schema) -> None:
     try:
         require_of_indicators(np.diag(scatter.products), scatter.rows, schema)
     except MessageError as error:
-        raise MessageError(f"{error}: {_WRONG_SUMS}") from None
+        raise MessageError(f"{error}: {WRONG_SUMS}") from None
 
 
 def require_products(products: Floats, rounding: float) -> None:
@@ -140,7 +140,7 @@ def require_products(products: Floats, rounding: float) -> None:
     try:
         require_of_a_table(products, "all columns", rounding)
     except MessageError as error:
-        raise MessageError(f"{error}: {_NOBODY_KNOWS}") from None
+        raise MessageError(f"{error}: {WRONG_SUMS}") from None
 
 
 def require_own_mixed_scores(
@@ -183,4 +183,4 @@ def _require_within(what: str, sums: Ints, least: int, most: int | Ints) -> None
 
 
 def _words(what: str, otherwise: str) -> str:
-    return f"the sums of {what} {otherwise}: {_WRONG_SUMS}"
+    return f"the sums of {what} {otherwise}: {WRONG_SUMS}"

@@ -52,6 +52,7 @@ from fedbn.scores.mixed import block_widths
 from fedbn.scores.possible_sums import ROUNDING
 from fedbn.scores.scatter import Scatter, scatter_from_zero, scatter_of_table
 from fedbn.secure.honest_sums import (
+    WRONG_SUMS,
     require_own_mixed_scores,
     require_products,
     require_rows,
@@ -202,6 +203,18 @@ def scatter_of_fixed(sums: Ints, levels: Sequence[int], sites: int) -> Scatter:
     return Scatter(int(sums[0]), products)
 
 
+def largest_error(scatter: Scatter, levels: Sequence[int], sites: int) -> Floats:
+    """How far every sum of products may be from the sum of what the sites have, [M, M].
+
+    scatter : as `scatter_of_fixed` gives it.
+    """
+    upper = np.triu_indices(len(levels))
+    found = np.zeros_like(scatter.products)
+    found[upper] = sites / 2 * np.ldexp(1.0, -_shifts(levels, sites))
+    found = np.triu(found) + np.triu(found, 1).T
+    return np.asarray(found + np.ldexp(np.abs(scatter.products), -53))
+
+
 def fixed_scores(
     scatter: Scatter, schema: Schema, families: tuple[Family, ...], sites: int
 ) -> Ints:
@@ -276,8 +289,8 @@ def sum_from_zero(
     if found is None or not found.rows == within.rows == found.products[-1, -1]:
         told = f"{int(sums[0])}" + (f" and {found.products[-1, -1]:.6g}" if found else "")
         raise MessageError(
-            f"the rows, and the sum of ones, must be {within.rows}, as before, not {told}: some "
-            "site is wrong, and nobody can say which"
+            f"the rows, and the sum of ones, must be {within.rows}, as before, not {told}: "
+            f"{WRONG_SUMS}"
         )
     require_products(found.products, ROUNDING * size)
     return _about_the_means(found, largest_error(found, levels, sites), schema, within)
@@ -293,8 +306,7 @@ def _about_the_means(total: Scatter, error: Floats, schema: Schema, within: Scat
     if (own < inside * (1.0 - PRECISION) - off).any():
         name = schema.names[int(np.flatnonzero(own < inside * (1.0 - PRECISION) - off)[0])]
         raise MessageError(
-            f"the sums of squares of {name!r} are smaller together than within sites: "
-            "some site is wrong, and nobody can say which"
+            f"the sums of squares of {name!r} are smaller together than within sites: {WRONG_SUMS}"
         )
     constant = (inside == 0.0) & (own <= off)
     far = np.flatnonzero((off > PRECISION * np.maximum(inside, own)) & ~constant)

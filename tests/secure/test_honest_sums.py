@@ -83,7 +83,9 @@ def test_a_sum_at_its_bound_passes_and_one_beyond_does_not(
     if not beyond:
         run()
         return
-    with pytest.raises(MessageError, match=f"{words}, not be {most + 1}: some site sent wrong sums"):
+    with pytest.raises(
+        MessageError, match=f"{words}, not be {most + 1}: some site sent wrong sums"
+    ):
         run()
 
 

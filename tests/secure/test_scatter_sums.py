@@ -23,6 +23,7 @@ from fedbn.secure.scatter_sums import (
     PooledSums,
     fixed_scatter,
     fixed_scores,
+    largest_error,
     levels_above,
     own_sums,
     scatter_of_fixed,
@@ -31,7 +32,8 @@ from fedbn.secure.scatter_sums import (
     sum_own_scores,
     sum_scatters,
 )
-from tests.naive_scatter_sums import largest_error, level, total, whole_numbers
+from tests import naive_scatter_sums
+from tests.naive_scatter_sums import level, total, whole_numbers
 
 SCHEMA = Schema((Variable("a"), Variable("b", ("x", "y", "z")), Variable("c")))
 FAMILIES = (Family(0, (1,)), Family(1, ()), Family(2, (0, 1)))
@@ -74,6 +76,7 @@ def test_whole_numbers_are_those_of_the_definition_and_their_sum_is_as_near_as_i
     assert max(map(abs, summed.tolist())) <= 2**61 + sites
     found = scatter_of_fixed(summed, levels, sites)
     error = largest_error(found, levels, sites)
+    np.testing.assert_allclose(error, naive_scatter_sums.largest_error(found, levels, sites))
     largest = np.array([max(each.products[k, k] for each in scatters) for k in range(3)])
     stated = sites * 2.0 ** (3 - 61 + (sites - 1).bit_length())
     for i in range(3):
