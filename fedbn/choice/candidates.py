@@ -113,13 +113,13 @@ def candidates_of(
     more : structures whose families are counted, too.
     """
     of = classes, schema, consensus, limits or CandidateLimits(), more
-    found = _listed(*of)
+    found = _candidates_within(*of)
     parts = {Family(node, (one,)) for node, parents in found.left_out for one in parents}
     smallest = sorted(parts, key=lambda each: (cells_of(schema, each), each))
-    return _listed(*of, smallest) if parts else found
+    return _candidates_within(*of, smallest) if parts else found
 
 
-def _listed(
+def _candidates_within(
     classes: Sequence[tuple[float, Sequence[PathState]]],
     schema: Schema,
     consensus: Candidate,

@@ -86,8 +86,14 @@ def test_a_table_counts_by_its_bytes(tmp_path: Path) -> None:
         ("[grid]\nseed = [1]\n[[case]]\nseed = 2\n", "'seed' is in .grid. and in a ..case"),
         ("[grid]\nseed = [1]\n", "case seed=1: name the data: network"),
         ('network = "asia"\n[grid]\nrosw = [1]\n', "unknown setting 'rosw'.*'rows'"),
-        ('network = "asia"\n[grid]\nengine = ["flower"]\n', "engine is no setting of a sweep"),
-        ('network = "asia"\n[grid]\nout-dir = ["x"]\n', "out-dir is no setting of a sweep"),
+        (
+            'network = "asia"\n[grid]\nengine = ["flower"]\n',
+            "engine must not be in the file of a sweep",
+        ),
+        (
+            'network = "asia"\n[grid]\nout-dir = ["x"]\n',
+            "out-dir must not be in the file of a sweep",
+        ),
         ('network = "asia"\n[gird]\nrows = [1]\n', "'gird' is a table; is it .grid."),
         ('network = "asia"\n[grid]\nrows = [0]\n', "case rows=0: rows must be at least 1, not 0"),
     ],
