@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,19 @@ def test_what_does_not_fit_is_refused_before_it_is_told() -> None:
             fixed_scores(scatter, SCHEMA, families, 3)
 
 
+def answered(search: Any, tables: list[Dataset], lie: Ints | None) -> Any:
+    """What a search finds; with a lie in the sums of products."""
+    request = next(search)
+    try:
+        while True:
+            sums = np.sum([own_sums(request, each, len(tables)) for each in tables], axis=0)
+            if lie is not None and isinstance(request, ScatterRequest):
+                sums = sums + lie if sums.shape == lie.shape else lie
+            request = search.send(sums)
+    except StopIteration as end:
+        return end.value
+
+
 def asked(tables: list[Dataset], lie: Ints | None = None):
     """The sums of products, as a server gets them."""
     sites = len(tables)
@@ -118,16 +132,7 @@ def asked(tables: list[Dataset], lie: Ints | None = None):
         levels = yield from sum_levels(SCHEMA)
         return (yield from sum_scatters(SCHEMA, levels, sites))
 
-    search = both()
-    request = next(search)
-    try:
-        while True:
-            sums = np.sum([own_sums(request, each, sites) for each in tables], axis=0)
-            if lie is not None and isinstance(request, ScatterRequest):
-                sums = sums + lie if sums.shape == lie.shape else lie
-            request = search.send(sums)
-    except StopIteration as end:
-        return end.value
+    return answered(both(), tables, lie)
 
 
 def test_a_server_gets_the_sums_and_the_own_scores() -> None:
@@ -195,16 +200,7 @@ def pooled(tables: list[Dataset], lie: Ints | None = None) -> PooledSums:
         levels = yield from sum_levels(NUMBERS, from_zero=True)
         return (yield from sum_from_zero(NUMBERS, levels, sites, within))
 
-    search = both()
-    request = next(search)
-    try:
-        while True:
-            sums = np.sum([own_sums(request, each, sites) for each in tables], axis=0)
-            if lie is not None and isinstance(request, ScatterRequest):
-                sums = sums + lie if sums.shape == lie.shape else lie
-            request = search.send(sums)
-    except StopIteration as end:
-        return end.value
+    return answered(both(), tables, lie)
 
 
 @given(
