@@ -30,7 +30,7 @@ from fedbn.secure.cohorts import enter_cohort, read_cohorts
 from fedbn.secure.family_sums import families_within, own_counts
 from fedbn.secure.guard import Asked
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
-from fedbn.secure.requests import CountRequest, TableRequest
+from fedbn.secure.requests import CountRequest, ScoreRequest, TableRequest
 from fedbn.secure.scatter_sums import LevelError, own_sums
 from fedbn.secure.session import CUT_POINTS, Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join, reply
@@ -146,7 +146,8 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     if terms.columns and not (isinstance(asked, CountRequest) and not asked.own):
         raise PolicyError("counts", "sites with different columns send counts alone")
     if not isinstance(asked, CountRequest):
-        if getattr(asked, "from_zero", False) and request.run.rounds.parameters != "federated":
+        from_zero = not isinstance(asked, ScoreRequest) and asked.from_zero
+        if from_zero and request.run.rounds.parameters != "federated":
             raise PolicyError("query", "sums about 0 are for parameters, and none are wanted")
         sites = len(terms.members)
         table = table_of_all_products(request, schema)

@@ -84,10 +84,10 @@ private:
         std::vector<std::int64_t> configuration(given_.rows);
         for (int parent : given_.parents[v]) {
             family.strides.push_back(configurations);
-            const std::uint16_t* codes = codes_of(parent);
-            for (std::size_t r = 0; r < given_.rows; ++r) configuration[r] += configurations * codes[r];
             require(configurations <= largest_configurations / given_.arities[parent],
                     "the parents of a column must have at most ", largest_configurations, " configurations");
+            const std::uint16_t* codes = codes_of(parent);
+            for (std::size_t r = 0; r < given_.rows; ++r) configuration[r] += configurations * codes[r];
             configurations *= given_.arities[parent];
         }
         if (configurations <= kDense) family.dense.resize(configurations);

@@ -120,8 +120,6 @@ def regressions_of_sites(
         own, narrower = _fit_smoothed(name, moved, ess)
     except DataError:
         return FittedRegressions(shared, {})
-    if (narrower <= _NO_NOISE * spread).any():  # rounding of what is constant within sites
-        return FittedRegressions(shared, {})
     if not _are_worth_it(len(taking_part), rows, spread, narrower):
         return FittedRegressions(shared, {})
     found = zip(taking_part, map(float, shifts), strict=True)
@@ -156,7 +154,10 @@ def regression_within_sites(
 
 
 def _are_worth_it(sites: int, rows: Ints, spread: Floats, narrower: Floats) -> bool:
-    """Whether constants of so many sites gain more, by BIC, than they cost."""
+    """Whether constants of so many sites gain more, by BIC, than they cost; and leave more than the
+    rounding of what is constant within sites."""
+    if (narrower <= _NO_NOISE * spread).any():
+        return False
     price = (sites - 1) * math.log(float(rows.sum()))
     return math.fsum((rows * (np.log(spread) - np.log(narrower))).tolist()) > price
 

@@ -28,7 +28,7 @@ Spreads = tuple[tuple[str, tuple[tuple[str, float, float], ...]], ...]
 
 
 NOT_SURE = 1e-4
-"""Of the variance that is left of a number."""
+"""Maximum share of a residual variance that rounding under masks may have added or taken."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,9 @@ def simulate(
     """
     for name in more_sites or ():
         if not (Path(name).suffix or Path(name).exists()):
-            raise typer.BadParameter(f"{name!r} is no table; of a network: --network {name}")
+            raise typer.BadParameter(
+                f"{name!r} is no table; to sample tables from a network, use --network {name}"
+            )
     words = "reading settings, loading the learners"
     with starting(words, not (quiet or as_json)):
         from fedbn.federation.private_runs import guarantee_of

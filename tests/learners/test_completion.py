@@ -78,6 +78,21 @@ def test_configurations_that_no_row_has_take_no_memory(seed: int) -> None:
     assert np.array_equal(draw_missing(*arguments), naive_completion.draw_missing(*arguments))
 
 
+@pytest.mark.parametrize("parents", [3, 4])
+def test_more_configurations_than_can_be_numbered_are_refused(parents: int) -> None:
+    """65,535^3 are below 2^62, and 65,535^4 above it."""
+    n = 1 + parents
+    codes, gone = np.ones((n, 5), dtype=np.uint16), np.zeros((n, 5), dtype=bool)
+    gone[0, 0] = True
+    structure = [list(range(1, n)), *[[]] * parents]
+    arguments = (codes, gone, [2, *[65_535] * parents], structure, 1.0, 1, 1, 0)
+    if parents == 3:
+        assert draw_missing(*arguments).shape == (n, 5)
+        return
+    with pytest.raises(ArgumentError, match="at most 4611686018427387904 configurations"):
+        draw_missing(*arguments)
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     st.integers(0, 2**32),
