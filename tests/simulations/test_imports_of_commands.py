@@ -1,12 +1,15 @@
 """What short commands load: a command of milliseconds waits for its imports."""
 
 import json
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+import fedbn_apps
 
 HEAVY = {
     "cryptography",
@@ -95,3 +98,18 @@ def test_the_version_loads_no_command() -> None:
         "simulations.cli.command_line",
         "simulations.cli.command_table",
     }
+
+
+@pytest.mark.parametrize(("given", "threads"), [(None, "1"), ("4", "4")])
+def test_linear_algebra_has_one_thread_unless_the_environment_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, threads: str
+) -> None:
+    environment = {"OPENBLAS_NUM_THREADS": given} if given else {}
+    monkeypatch.setattr(os, "environ", environment)
+    found: list[str] = []
+    monkeypatch.setattr(
+        "simulations.cli.main", lambda: found.append(os.environ["OPENBLAS_NUM_THREADS"])
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    fedbn_apps.main()
+    assert found == [threads]
