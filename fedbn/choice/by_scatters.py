@@ -22,6 +22,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbn.arrays import Bools, Floats
 from fedbn.choice.by_counts import Climb, Counted, begin, climb_on, is_over, taking
@@ -43,21 +44,69 @@ ROUNDS = 50
 
 
 @dataclass(frozen=True, eq=False)
+class OwnScores:
+    """Mixed BIC of the sites, each by itself; each family is scored once, whoever asks.
+
+    Attributes
+    ----------
+    sites : the scores of each site's sums.
+    costs : float64 [sites, n], of the residual covariances, in nats.
+    """
+
+    sites: tuple[TabulatedScore, ...]
+    costs: Floats
+    _of_sets: dict[tuple[int, ...], Floats] = field(default_factory=dict, repr=False)
+    _of_families: dict[Family, Floats] = field(default_factory=dict, repr=False)
+
+    def units(self, family: Family) -> Floats:
+        """Whole 1 / `FIXED_POINT` nats of each site, float64 [sites]; -inf where it refuses.
+
+        As of counts (`fedbn.scores.family_scores`), what a site's score is the difference of is
+        rounded down to whole units: the scores of all columns together, and of the parents; or the
+        score itself, where a parent is determined by the others.
+        """
+        if family not in self._of_families:
+            self._of_families[family] = self._units(family)
+        return self._of_families[family]
+
+    def _units(self, family: Family) -> Floats:
+        node, parents = family
+        alone = np.array([each.local_score(*family) for each in self.sites]) - self.costs[:, node]
+        refused = ~np.isfinite(alone)
+        whole, above = self._of_set(tuple(sorted((*parents, node)))), self._of_set(parents)
+        has_both = np.isfinite(whole) & np.isfinite(above)
+        units = rounded_down(np.where(refused, 0.0, np.where(has_both, whole, alone)))
+        units -= rounded_down(np.where(has_both, above, 0.0))
+        return np.where(refused, -np.inf, units.astype(np.float64))
+
+    def _of_set(self, columns: tuple[int, ...]) -> Floats:
+        """The score of each site for a complete DAG over some variables, ascending; -inf where one
+        is determined by those before it."""
+        if not columns:
+            return np.zeros(len(self.sites))
+        if columns not in self._of_sets:
+            before, last = columns[:-1], columns[-1]
+            scores: Floats = np.array([each.local_score(last, before) for each in self.sites])
+            self._of_sets[columns] = self._of_set(before) + scores - self.costs[:, last]
+        return self._of_sets[columns]
+
+
+@dataclass(frozen=True, eq=False)
 class ScatterScores:
     """Mixed BIC of sums over sites.
 
     Attributes
     ----------
     shared : of the sums over all of them.
-    own : of each site's.
-    shared_costs, own_costs : float64 [n] and [sites, n], of the residual covariances, in nats.
+    shared_costs : float64 [n], of the residual covariances, in nats.
+    own : of each site, and perhaps of others.
+    places : int [sites], of the sites among those.
     """
 
     shared: TabulatedScore
-    own: tuple[TabulatedScore, ...]
     shared_costs: Floats
-    own_costs: Floats
-    _of_sets: dict[tuple[int, ...], Floats] = field(default_factory=dict, repr=False)
+    own: OwnScores
+    places: NDArray[np.intp]
 
     def score_all(self, families: Iterable[Family]) -> dict[Family, Counted]:
         """Family -> its scores."""
@@ -72,36 +121,12 @@ class ScatterScores:
         return self.shared.local_score(*family) - float(self.shared_costs[family.node])
 
     def own_score(self, family: Family) -> float:
-        """The sum of the sites' own, nats; -inf where some site refuses the family.
-
-        As of counts (`fedbn.scores.family_scores`), what a site's score is the difference of is
-        rounded down to whole units: the scores of all columns together, and of the parents; or the
-        score itself, where a parent is determined by the others.
-        """
-        node, parents = family
-        alone = np.array([each.local_score(*family) for each in self.own]) - self.own_costs[:, node]
-        if not np.isfinite(alone).all():
-            return -math.inf
-        whole, above = self._of_set(tuple(sorted((*parents, node)))), self._of_set(parents)
-        has_both = np.isfinite(whole) & np.isfinite(above)
-        units = rounded_down(np.where(has_both, whole, alone))
-        units -= rounded_down(np.where(has_both, above, 0.0))
-        return int(units.sum()) / FIXED_POINT
-
-    def _of_set(self, columns: tuple[int, ...]) -> Floats:
-        """The own score of each site for a complete DAG over some variables, ascending; -inf where
-        one is determined by those before it."""
-        if not columns:
-            return np.zeros(len(self.own))
-        if columns not in self._of_sets:
-            before, last = columns[:-1], columns[-1]
-            scores: Floats = np.array([each.local_score(last, before) for each in self.own])
-            self._of_sets[columns] = self._of_set(before) + scores - self.own_costs[:, last]
-        return self._of_sets[columns]
+        """The sum of the sites' own, nats; -inf where some site refuses the family."""
+        return float(self.own.units(family)[self.places].sum()) / FIXED_POINT
 
     def _score(self, family: Family) -> Counted:
         shared = self.shared_score(family)
-        own = self.own_score(family) if len(self.own) > 1 else shared
+        own = self.own_score(family) if len(self.places) > 1 else shared
         return scores_of_family(shared, own, self.shared.n_rows)
 
 
@@ -126,12 +151,24 @@ def scatter_scores(schema: Schema, scatters: Sequence[Scatter]) -> ScatterScores
     schema : the agreed one.
     scatters : of each site, at least one.
     """
-    together = sum_of_scatters(scatters)
-    return ScatterScores(
-        _score(schema, together),
+    return scores_of_some(schema, scatters, own_scores(schema, scatters), range(len(scatters)))
+
+
+def own_scores(schema: Schema, scatters: Sequence[Scatter]) -> OwnScores:
+    """The scores of each site by itself."""
+    return OwnScores(
         tuple(_score(schema, each) for each in scatters),
-        _costs(schema, together),
         np.array([_costs(schema, each) for each in scatters]),
+    )
+
+
+def scores_of_some(
+    schema: Schema, scatters: Sequence[Scatter], own: OwnScores, places: Sequence[int]
+) -> ScatterScores:
+    """The scores of the sums over some of the sites; `own` is of all of them."""
+    together = sum_of_scatters([scatters[place] for place in places])
+    return ScatterScores(
+        _score(schema, together), _costs(schema, together), own, np.array(places, dtype=np.intp)
     )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from fedbn.choice.by_counts import Climb, Counted, at_candidate, choice_of, is_over, worth_of
-from fedbn.choice.by_scatters import ScatterScores, chosen_by_scatters, scatter_scores
+from fedbn.choice.by_scatters import ScatterScores, chosen_by_scatters, own_scores, scores_of_some
 from fedbn.choice.decisive import Verdict, verdict_on
 from fedbn.choice.groups import Groups, confirm_parts
 from fedbn.choice.prior import FREE
@@ -100,10 +100,10 @@ def _choose(
     the sites that are left out: those before, and those whose rows alone would decide; and the
     verdict on the others."""
     sites = tuple(site for site in sorted(scatters) if site not in unheard)
-    scores_of = _scores_of(opened, scatters, sites)
+    scores_of = _scores_of(opened, scatters)
 
     def chosen_by(sites: tuple[str, ...]) -> Climb:
-        found = _best(opened, scatters, sites, consensus, climbs=climbs, end=end)
+        found = _best(opened, scores_of(sites), consensus, climbs=climbs, end=end)
         assert found is not None
         return found
 
@@ -113,8 +113,8 @@ def _choose(
         sums = Sums(
             {site: scatters[site].rows for site in sites},
             sum(scatter.rows for scatter in scatters.values()),
-            partial(_liking, {site: scores_of[site] for site in sites}),
-            partial(_worth_to, opened, scatters, found.uncounted),
+            partial(_liking, {site: scores_of((site,)) for site in sites}),
+            partial(_worth_to, scores_of, found.uncounted),
             lambda few: chosen_by(few).dag,
         )
         listed = [each.dag for each in opened.candidates.listed]
@@ -140,19 +140,23 @@ def _liking(scores_of: Mapping[str, ScatterScores], one: DAG, other: DAG) -> dic
 
 
 def _scores_of(
-    opened: Counting, scatters: Mapping[str, Scatter], sites: tuple[str, ...]
-) -> dict[str, ScatterScores]:
-    """Site -> the scores of its own sums."""
-    return {site: scatter_scores(opened.schema, [scatters[site]]) for site in sites}
+    opened: Counting, scatters: Mapping[str, Scatter]
+) -> Callable[[Sites], ScatterScores]:
+    """Some sites -> the scores of their sums."""
+    names = sorted(scatters)
+    each = [scatters[site] for site in names]
+    own = own_scores(opened.schema, each)
+
+    def scores_of(sites: Sites) -> ScatterScores:
+        return scores_of_some(opened.schema, each, own, [names.index(site) for site in sites])
+
+    return scores_of
 
 
 def _worth_to(
-    opened: Counting,
-    scatters: Mapping[str, Scatter],
-    uncounted: tuple[Family, ...],
-    sites: tuple[str, ...],
+    scores_of: Callable[[Sites], ScatterScores], uncounted: tuple[Family, ...], sites: Sites
 ) -> Worth:
-    scores = scatter_scores(opened.schema, [scatters[site] for site in sites])
+    scores = scores_of(sites)
     known: dict[Family, Counted] = {}
 
     def worth(dag: DAG) -> float:
@@ -169,21 +173,22 @@ def _groups(opened: Counting, scatters: Mapping[str, Scatter], end: float | None
     if not (here and all(here)):
         return None
 
-    def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
-        found = _best(opened, scatters, sites, None, climbs=False, end=end)
+    scores_of = _scores_of(opened, scatters)
+
+    def best_of(sites: Sites) -> tuple[DAG, float]:
+        found = _best(opened, scores_of(tuple(sorted(sites))), None, climbs=False, end=end)
         if found is None:
             return DAG.empty(opened.schema.names), -np.inf
         return found.dag, found.value
 
-    liking = partial(_liking, _scores_of(opened, scatters, (*here[0], *here[1])))
+    liking = partial(_liking, {site: scores_of((site,)) for part in here for site in part})
     parts = confirm_parts((here[0], here[1]), best_of, liking)
     return None if is_over(end) else parts
 
 
 def _best(
     opened: Counting,
-    scatters: Mapping[str, Scatter],
-    sites: tuple[str, ...],
+    scores: ScatterScores,
     consensus: DAG | None,
     *,
     climbs: bool,
@@ -193,7 +198,7 @@ def _best(
     return chosen_by_scatters(
         opened.candidates,
         opened.schema,
-        scatter_scores(opened.schema, [scatters[site] for site in sorted(sites)]),
+        scores,
         opened.pairs,
         np.random.default_rng([opened.seed, STREAM, 0]),
         consensus=consensus,
