@@ -143,7 +143,7 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     request.require_schema(schema)
     request.require_counts()
     terms = Terms.from_text(str(session["terms"]))
-    if terms.columns and not (isinstance(asked, CountRequest) and not asked.own):
+    if terms.columns and not isinstance(asked, CountRequest):
         raise PolicyError("counts", "sites with different columns send counts alone")
     if not isinstance(asked, CountRequest):
         from_zero = not isinstance(asked, ScoreRequest) and asked.from_zero
@@ -157,14 +157,14 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
             LOG.warning("%s: the answer is noise", error)
             digest = request_digest(sum_of(request.message).data)
             return hide(np.ones(error.length, dtype=np.int64), _key_of(session), digest)
-    families = asked.families
+    families, place = asked.families, terms.place_of(_key_of(session).public)
     if terms.columns:
-        families = families_within(families, terms.columns[terms.place_of(_key_of(session).public)])
+        families = families_within(families, terms.columns[place])
     policy.require_unrounded()
     policy.require_counts(request.rows, families)
     own = request.own_part(schema)
     table = policy.permit_exact(request.table(schema.cuts).dataset).with_schema(own)
-    values = own_counts(asked, table, request.run.learner.ess, schema, families)
+    values = own_counts(asked, table, request.run.learner.ess, schema, terms.columns, place)
     if families:
         counts = count_own_families(table, FamilyTables(schema, families))
         if request.site.peers is None:

@@ -215,8 +215,16 @@ def grouped_federation(
 
 
 def require_countable(schema: Schema, run: ServerRun) -> None:
-    """Raise ConfigError where parameters are wanted that are no sums over all sites."""
-    if run.rounds.parameters != "federated" or schema.kind == "categorical":
+    """Raise ConfigError where something is wanted that is no sum over all sites, or over blocks."""
+    if schema.kind == "categorical":
+        return
+    choose = run.consensus.choose
+    if run.variables == "union" and choose != "smhd":
+        raise ConfigError(
+            f"under masks choose = {choose} is for columns of categories where variables = union; "
+            f"those of this run are {schema.kind}: sums of products are of all columns of all sites"
+        )
+    if run.rounds.parameters == "none":
         return
     if schema.kind == "mixed" or run.variables == "union":
         raise ConfigError(

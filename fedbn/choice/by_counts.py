@@ -313,6 +313,8 @@ class CountedChoice:
     moves : where sites have different columns, the moves from the consensus of the structures to
         the chosen one (`fedbn.choice.judged`); None elsewhere. There is no total then: `score` is
         the sum of their gains, `candidate_score` 0.
+    unjudged : where sites have different columns, the families of the candidates that no site has
+        all columns of, so that nobody counts them.
     """
 
     dag: DAG
@@ -335,6 +337,7 @@ class CountedChoice:
     unguarded: bool = False
     stands: bool = False
     moves: tuple[JudgedMove, ...] | None = None
+    unjudged: tuple[Family, ...] = ()
 
     @property
     def uncounted(self) -> tuple[Family, ...]:

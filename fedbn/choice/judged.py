@@ -53,12 +53,12 @@ SET = 4
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What one site told of one family.
+    """What one site told of one family, or some sites together.
 
     Attributes
     ----------
     filled : the counts, as `FamilyCounts.filled_cells` gives them.
-    own : its own score, in units of 1 / FIXED_POINT nats.
+    own : the sum of their own scores, in units of 1 / FIXED_POINT nats.
     """
 
     filled: tuple[Ints, Ints]
@@ -259,12 +259,13 @@ class CountsOfSites:
     ----------
     schema : the agreed one.
     ess : equivalent sample size.
-    told : family -> site -> what it told: all sites that have the family, or else nothing of it.
+    told : family -> sites -> what they told together: all that have the family, or else nothing of
+        it. Sites that are together have the same columns, so they judge together.
     """
 
     schema: Schema
     ess: float
-    told: Mapping[Family, Mapping[str, Told]]
+    told: Mapping[Family, Mapping[tuple[str, ...], Told]]
 
     def __contains__(self, family: Family, /) -> bool:
         return family in self.told
@@ -273,7 +274,7 @@ class CountsOfSites:
         """(shared, own) of a known family, in nats; of one site the same, as none is rounded."""
         key = family, sites
         if key not in self._found:
-            told = [self.told[family][site] for site in sites]
+            told = [each for names, each in self.told[family].items() if names[0] in sites]
             counts = _sum(FamilyTables(self.schema, (family,)), [each.filled for each in told])
             shared = float(bdeu_of_counts(counts, self.ess)[0])
             own = sum(each.own for each in told) / FIXED_POINT if len(sites) > 1 else shared

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
@@ -83,11 +83,16 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
             }
             for family in choice.left_out
         ],
-        "without_score": [
-            {"variable": names[family.node], "parents": [names[p] for p in family.parents]}
-            for family in choice.unscored
-        ],
+        "without_score": _words(choice.unscored, names),
+        **({} if choice.moves is None else {"without_site": _words(choice.unjudged, names)}),
     }
+
+
+def _words(families: Iterable[Family], names: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {"variable": names[node], "parents": [names[p] for p in parents]}
+        for node, parents in families
+    ]
 
 
 def _worth(choice: CountedChoice) -> dict[str, Any]:
@@ -107,6 +112,7 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
         "mechanisms": [asdict(each) for each in choice.mechanisms],
         "left_out": [[node, list(parents)] for node, parents in choice.left_out],
         "unscored": [[node, list(parents)] for node, parents in choice.unscored],
+        "unjudged": [[node, list(parents)] for node, parents in choice.unjudged],
         **counts,
         **({} if choice.moves is None else _worth(choice)),
         "sites": list(choice.sites),
@@ -152,6 +158,7 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
         counts=counts,
         left_out=left_out,
         unscored=_families_from_list(content.get("unscored", ())),
+        unjudged=_families_from_list(content.get("unjudged", ())),
         sites=tuple(str(site) for site in content["sites"]),
         rows={str(site): int(rows) for site, rows in content.get("rows", {}).items()},
         unheard=tuple(str(site) for site in content.get("unheard", ())),

@@ -173,12 +173,13 @@ class Counting:
         state = replace(heard, told=told)
         return state._without_decisive(work) if self.climb is None else state
 
-    def hear_sums(
-        self, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints
-    ) -> Counting:
-        """The dialogue after the sums over all sites; it ends where `rows` have changed."""
-        work = self.time.begin()
-        return replace(self._hear_sums(rows, counts, own, work), time=work.stop())
+    def hear_sums(self, answers: Mapping[tuple[str, ...], FamilyAnswer]) -> Counting:
+        """The dialogue after the sums over all sites, by their names; it ends where their number
+        of rows has changed."""
+        work, ((names, sums),) = self.time.begin(), answers.items()
+        rows = {names: sums.counts.rows}
+        heard = self._hear_sums(rows, sums.counts, sums.own, work)
+        return replace(heard, time=work.stop())
 
     def _hear_sums(
         self, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints, work: Work

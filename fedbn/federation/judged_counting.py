@@ -3,9 +3,10 @@ but where a time limit is given.
 
 `open_judged` begins a `JudgedCounting`, which has the methods of `Counting` (`counting.py`). What
 differs is what is compared: moves, each by the rows of its judges (`fedbn.choice.judged`). So the
-server keeps every site's counts, and no sums. The first request is about the families of all states
-of the paths, and about those that moves from the consensus of the structures compare. Every site is
-asked for its own families alone (`whole_families.py`).
+server keeps the counts of every site, or under secure sums those of every block of sites with the
+same columns. The first request is about the families of all states of the paths, and about those
+that moves from the consensus of the structures compare. Every site is asked for its own families
+alone (`whole_families.py`).
 """
 
 from __future__ import annotations
@@ -17,18 +18,11 @@ from typing import Any
 
 from fedbn.arrays import Bools
 from fedbn.choice.by_counts import CountedChoice
-from fedbn.choice.candidates import (
-    Candidate,
-    CandidateLimits,
-    Candidates,
-    candidates_of,
-    cells_of,
-)
+from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, cells_of
 from fedbn.choice.choosing_time import ChoosingTime
 from fedbn.choice.judged import (
     CountsOfSites,
     JudgedClimb,
-    KnownScores,
     Told,
     begin_judged,
     go_on,
@@ -36,14 +30,13 @@ from fedbn.choice.judged import (
     wanted_moves,
 )
 from fedbn.choice.neighbours import joined_pairs, within_limits
-from fedbn.choice.prior import EdgePrior
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
-from fedbn.federation.counting import states_of_classes
+from fedbn.federation.counting import Counting, open_dialogue, states_of_classes
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
-from fedbn.federation.whole_families import columns_of
+from fedbn.federation.whole_families import Columns, columns_of
 from fedbn.networks.family_counts import Family, FamilyTables
 
 
@@ -56,7 +49,9 @@ class JudgedCounting:
     climb : where it is; before the first answer at the consensus of the structures.
     known : what sites told of every family so far, which the climb's scores are of.
     candidates : whose families the first request is about.
-    rows : rows by the name of the site that answered; empty before the first answer.
+    rows : rows by the name of the site that answered, or of the sites that are summed; empty before
+        the first answer.
+    row_weight : of the class whose consensus the climb begins with.
     time : what of the time limit is gone.
     """
 
@@ -66,7 +61,8 @@ class JudgedCounting:
     candidates: Candidates
     rounds_left: int
     limits: CandidateLimits
-    rows: Mapping[str, int]
+    rows: Mapping[tuple[str, ...], int]
+    row_weight: float
     ended: bool = False
     time: ChoosingTime = ChoosingTime()
 
@@ -84,20 +80,28 @@ class JudgedCounting:
 
     def hear(self, answers: Mapping[str, FamilyAnswer]) -> JudgedCounting:
         """The dialogue after the answers of the sites that gave one; at least one."""
+        return self.hear_sums({(site,): answers[site] for site in sorted(answers)})
+
+    def hear_sums(self, answers: Mapping[tuple[str, ...], FamilyAnswer]) -> JudgedCounting:
+        """The dialogue after the sums over sites that have the same columns, by their names."""
         work = self.time.begin()
         return replace(self._hear(answers, work.end), time=work.stop())
 
-    def _hear(self, answers: Mapping[str, FamilyAnswer], end: float | None) -> JudgedCounting:
+    def _hear(
+        self, answers: Mapping[tuple[str, ...], FamilyAnswer], end: float | None
+    ) -> JudgedCounting:
         first, climb = not self.rows, self.climb
-        rows = {site: answers[site].counts.rows for site in sorted(answers)}
+        rows = {names: each.counts.rows for names, each in answers.items()}
         if first:
-            climb = replace(climb, columns={site: climb.columns[site] for site in rows})
+            here = {site for names in rows for site in names}
+            columns = {site: own for site, own in climb.columns.items() if site in here}
+            climb = replace(climb, columns=columns)
         told, whole = _what_sites_told(answers, climb)
         known = replace(self.known, told=MappingProxyType({**self.known.told, **told}))
         if first:
             climb = begin_judged(replace(climb, known=known), end)
             return replace(self, climb=climb, known=known, rows=rows)
-        if not whole or any(self.rows.get(site) != own for site, own in rows.items()):
+        if not whole or any(self.rows.get(names) != own for names, own in rows.items()):
             return replace(self, ended=True)
         left = self.rounds_left - 1
         return replace(self, climb=go_on(climb, known, end), known=known, rounds_left=left)
@@ -105,16 +109,17 @@ class JudgedCounting:
     def conclude(self, result: FederationResult) -> FederationResult:
         """The result with what the moves led to; as it was where nobody answered or nothing moved,
         but for the choice."""
+        choice = self.choice
+        return result if choice is None else with_moves(result, choice)
+
+    @property
+    def choice(self) -> CountedChoice | None:
+        """What the moves led to; None if nobody answered."""
         if not self.rows:
-            return result
-        return with_moves(
-            result,
-            self.climb,
-            self.known.told,
-            self.candidates.left_out,
-            self.rows,
-            cut_short=self.time.is_searched,
-        )
+            return None
+        cut_short = self.time.is_searched
+        told = self.climb, self.known.told, self.candidates, self.rows, self.row_weight
+        return moved_choice(*told, cut_short=cut_short)
 
     @property
     def _has_climbed(self) -> bool:
@@ -138,43 +143,45 @@ def open_judged(
             f"site-column {settings.site_column!r} is for sites with the same columns: no move of "
             "its edges would have a site for a judge"
         )
-    bounds, known = limits or CandidateLimits(), CountsOfSites(result.schema, ess, {})
+    opened = open_dialogue(
+        states_of_classes(result),
+        result.schema,
+        joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags),
+        Candidate(result.row_weight, result.consensus.state, result.consensus.dag),
+        choose=settings.choose,
+        count_rounds=settings.count_rounds,
+        ess=ess,
+        seed=0,
+        limits=limits,
+    )
+    known, time = result.path.knowledge, ChoosingTime(settings.seconds)
+    opened = replace(opened, knowledge=known, time=time)
+    return by_moves(opened, columns_of(result), settings.min_judges)
+
+
+def by_moves(opened: Counting, columns: Columns, min_judges: int) -> JudgedCounting:
+    """The dialogue of the same candidates and limits, about moves, each judged by at least
+    `min_judges` of the sites with these columns. It draws nothing, so no seed has a part in it."""
+    known = CountsOfSites(opened.schema, opened.ess, {})
     return JudgedCounting(
-        climb=climb_from(result, settings, known, EdgePrior.over(result.schema.n)),
+        climb=JudgedClimb(
+            schema=opened.schema,
+            columns=columns,
+            dag=opened.consensus.dag,
+            min_judges=min_judges,
+            prior=opened.prior,
+            known=known,
+            knowledge=opened.knowledge,
+        ),
         known=known,
-        pairs=pairs_of(result),
-        candidates=candidates_near(result, bounds),
-        rounds_left=settings.count_rounds if settings.choose == "climb" else 0,
-        limits=bounds,
+        pairs=opened.pairs,
+        candidates=opened.candidates,
+        rounds_left=opened.rounds_left,
+        limits=opened.limits,
         rows={},
-        time=ChoosingTime(settings.seconds),
+        row_weight=opened.consensus.row_weight,
+        time=opened.time,
     )
-
-
-def climb_from(
-    result: FederationResult, settings: ConsensusSettings, known: KnownScores, prior: EdgePrior
-) -> JudgedClimb:
-    """A climb before its first move, at the consensus of the structures."""
-    return JudgedClimb(
-        schema=result.schema,
-        columns=columns_of(result),
-        dag=result.consensus.dag,
-        min_judges=settings.min_judges,
-        prior=prior,
-        known=known,
-        knowledge=result.path.knowledge,
-    )
-
-
-def pairs_of(result: FederationResult) -> Bools:
-    """The pairs that some structure of some class joins."""
-    return joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags)
-
-
-def candidates_near(result: FederationResult, limits: CandidateLimits) -> Candidates:
-    """The states of all classes, whose families are looked at first."""
-    consensus = Candidate(result.row_weight, result.consensus.state, result.consensus.dag)
-    return candidates_of(states_of_classes(result), result.schema, consensus, limits)
 
 
 def families_to_look_at(
@@ -195,52 +202,61 @@ def families_to_look_at(
     return askable(wanted) or askable(wanted_moves(climb))
 
 
-def with_moves(
-    result: FederationResult,
+def moved_choice(
     climb: JudgedClimb,
     families: Collection[Family],
-    left_out: tuple[Family, ...],
-    rows: Mapping[str, int],
+    candidates: Candidates,
+    rows: Mapping[tuple[str, ...], int],
+    row_weight: float,
     **more: Any,
-) -> FederationResult:
-    """The result with what the moves led to; as it was where nothing moved, but for the choice.
+) -> CountedChoice:
+    """What the moves led to.
 
     Parameters
     ----------
-    families, left_out : that were looked at, and that the limits left out.
-    rows : by site.
+    families : that were looked at.
+    candidates : whose families were looked at first.
+    rows : by the names of the sites that they were summed over.
+    row_weight : of the class where the moves began.
     more : what is otherwise than by counts.
     """
     choice = CountedChoice(
         dag=climb.dag,
         score=climb.gain,
-        row_weight=result.row_weight,
+        row_weight=row_weight,
         candidate_score=0.0,
         mechanisms=judged_mechanisms(climb),
         counts=None,
         requests=1 + climb.rounds,
         families=len(families),
         cells=sum(cells_of(climb.schema, family) for family in families),
-        left_out=left_out,
-        sites=tuple(rows),
-        rows=rows,
+        left_out=candidates.left_out,
+        sites=tuple(sorted(name for names in rows for name in names)),
+        rows={names[0]: own for names, own in rows.items() if len(names) == 1},
         moves=climb.moves,
+        unjudged=tuple(family for family in candidates.families if not climb.judges([family])),
     )
-    choice = replace(choice, **more)
+    return replace(choice, **more)
+
+
+def with_moves(result: FederationResult, choice: CountedChoice) -> FederationResult:
+    """The result with what the moves led to; as it was where nothing moved, but for the choice."""
     return with_choice(result, choice) if choice.moves else replace(result, choice=choice)
 
 
 def _what_sites_told(
-    answers: Mapping[str, FamilyAnswer], climb: JudgedClimb
-) -> tuple[dict[Family, dict[str, Told]], bool]:
+    answers: Mapping[tuple[str, ...], FamilyAnswer], climb: JudgedClimb
+) -> tuple[dict[Family, dict[tuple[str, ...], Told]], bool]:
     """What is known of every family that all sites told which have it; whether that are all."""
-    found: dict[Family, dict[str, Told]] = {}
-    for site in sorted(answers):
-        counts, own = answers[site].counts, answers[site].own
+    found: dict[Family, dict[tuple[str, ...], Told]] = {}
+    for names, answer in answers.items():
+        counts, own = answer.counts, answer.own
         for family, score in zip(counts.tables.families, own.tolist(), strict=True):
             told = Told(counts.filled_cells(family), score)
-            found.setdefault(family, {})[site] = told
+            found.setdefault(family, {})[names] = told
     known = {
-        family: told for family, told in found.items() if tuple(told) == climb.judges([family])
+        family: told
+        for family, told in found.items()
+        if {site for names in told for site in names} == {*climb.judges([family])}
     }
     return known, len(known) == len(found)

@@ -14,15 +14,13 @@ from dataclasses import replace
 
 from fedbn.choice.by_counts import is_over
 from fedbn.choice.by_scatters import ROUNDS
-from fedbn.choice.candidates import CandidateLimits
 from fedbn.choice.judged import begin_judged, go_on
 from fedbn.choice.judged_sums import ScattersOfSites
 from fedbn.choice.prior import FREE
 from fedbn.federation.judged_counting import (
-    candidates_near,
-    climb_from,
     families_to_look_at,
-    pairs_of,
+    moved_choice,
+    open_judged,
     with_moves,
 )
 from fedbn.federation.settings import ConsensusSettings
@@ -44,13 +42,14 @@ def choose_by_judged_sums(
     settings : of them are `choose`, `min_judges` and `seconds`, which ends the moves.
     """
     end = None if settings.seconds is None else time.monotonic() + settings.seconds
-    rows = {site: scatters[site].rows for site in sorted(scatters)}
-    columns = {site: own for site, own in columns_of(result).items() if site in rows}
+    rows: dict[tuple[str, ...], int] = {(site,): scatters[site].rows for site in sorted(scatters)}
+    columns = {site: own for site, own in columns_of(result).items() if site in scatters}
     known = ScattersOfSites(result.schema, columns, scatters)
-    climb = replace(climb_from(result, settings, known, FREE), columns=columns)
-    limits, pairs, total = CandidateLimits(), pairs_of(result), sum(rows.values())
-    candidates = candidates_near(result, limits)
-    known = known.looking_at(families_to_look_at(climb, pairs, total, limits, candidates.families))
+    opened = open_judged(result, settings, ess=1.0)  # sums of products have none
+    climb = replace(opened.climb, columns=columns, known=known, prior=FREE)
+    limits, pairs, total = opened.limits, opened.pairs, sum(rows.values())
+    more = opened.candidates.families
+    known = known.looking_at(families_to_look_at(climb, pairs, total, limits, more))
     climb = begin_judged(replace(climb, known=known), end)
     for _ in range(ROUNDS if settings.choose == "climb" else 0):
         if climb.done or is_over(end):
@@ -61,14 +60,15 @@ def choose_by_judged_sums(
         known = known.looking_at(more)
         climb = go_on(climb, known, end)
     sizes = [len(scatter.products) for scatter in scatters.values()]
-    return with_moves(
-        result,
+    choice = moved_choice(
         climb,
         known.families,
-        candidates.left_out,
+        opened.candidates,
         rows,
+        result.row_weight,
         requests=1,
         cells=max(size * (size + 1) // 2 for size in sizes),
         cut_short=is_over(end),
         unscored=tuple(family for family in families_of([climb.dag]) if known.refuses(family)),
     )
+    return with_moves(result, choice)

@@ -12,7 +12,7 @@ from fedbn.data.schema import Schema
 from fedbn.federation.far_sites import distances_of_sites, far_sites
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.state import FederationResult
-from fedbn.networks.family_counts import Family
+from fedbn.networks.family_counts import Family, families_of
 from fedbn.wording import count_of, list_some
 
 SHOWN = 3
@@ -46,6 +46,7 @@ def _remarks(result: FederationResult | SecureResult) -> Iterator[str]:
         yield from _on_largest(result.choice)
         yield from _on_time(result.choice)
         yield from _on_families(result.choice, result.schema)
+        yield from _on_unjudged(result.choice, isinstance(result, SecureResult))
 
 
 def _on_unknown(result: SecureResult) -> Iterator[str]:
@@ -201,7 +202,9 @@ def _on_lacking(result: SecureResult) -> Iterator[str]:
 
 def _on_families(choice: CountedChoice, schema: Schema) -> Iterator[str]:
     if choice.unscored:
-        names = list_some([_name(each, schema) for each in choice.unscored], SHOWN, quoted=False)
+        names = list_some(
+            [_name(each, schema.names) for each in choice.unscored], SHOWN, quoted=False
+        )
         yield (
             "sums of products give some families no score, because some of their columns determine "
             f"others or they have more parents than rows; the structures decide instead: {names}"
@@ -220,16 +223,38 @@ def _on_families(choice: CountedChoice, schema: Schema) -> Iterator[str]:
         )
 
 
+def _on_unjudged(choice: CountedChoice, masked: bool) -> Iterator[str]:
+    """What nobody counts where sites have different columns."""
+    if not choice.unjudged:
+        return
+    having = "no site answers under masks for" if masked else "no site has"
+    names, families = choice.dag.names, set(choice.unjudged)
+    kept = [family for family in families_of([choice.dag]) if family in families]
+    if kept:
+        told = list_some([_name(each, names) for each in kept], SHOWN, quoted=False)
+        yield (
+            f"{having} all columns of some families, so nobody counted them; the structures decide "
+            f"instead: {told}"
+        )
+    if others := len(families) - len(kept):
+        yield (
+            f"{count_of(others, 'family')} of other candidates {'was' if others == 1 else 'were'} "
+            f"not counted, because {having} all of their columns"
+        )
+
+
 def _name_all(families: Sequence[Family], schema: Schema) -> str:
     """
     >>> schema = Schema.categorical({"a": "01", "b": "012"})
     >>> _name_all([Family(1, (0,))], schema)
     'b given a (6 cells)'
     """
-    told = [f"{_name(each, schema)} ({cells_of(schema, each)} cells)" for each in families]
+    told = [f"{_name(each, schema.names)} ({cells_of(schema, each)} cells)" for each in families]
     return list_some(told, SHOWN, quoted=False)
 
 
-def _name(family: Family, schema: Schema) -> str:
-    parents = list_some([schema.names[p] for p in family.parents], quoted=False)
-    return f"{schema.names[family.node]} given {parents}"
+def _name(family: Family, names: Sequence[str]) -> str:
+    if not family.parents:
+        return names[family.node]
+    parents = list_some([names[p] for p in family.parents], quoted=False)
+    return f"{names[family.node]} given {parents}"

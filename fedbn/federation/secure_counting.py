@@ -2,8 +2,9 @@
 
 Both are questions that go on where those on structures ended, under the same masks. Every sum is
 that of the open run, so both choose and estimate as it does. All sites must answer: without one of
-them there are no counts, and the result stays as it is. Where columns are numbers, sums of products
-choose (`secure_summing.py`).
+them there are no counts, and the result stays as it is. Where sites have different columns, moves
+choose, and what would be a site's answer in the open is the sum over a block. Where columns are
+numbers, sums of products choose (`secure_summing.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.errors import DataError, MessageError, NetworkError, QuorumError, StructureError
 from fedbn.federation.choice_record import counted_consensus
 from fedbn.federation.counting import Counting, by_preference, open_dialogue
+from fedbn.federation.family_message import FamilyAnswer
+from fedbn.federation.judged_counting import JudgedCounting, by_moves
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.networks.family_counts import FamilyTables, families_of
@@ -29,7 +32,6 @@ from fedbn.networks.parameter_sources import UNKNOWN, ParameterSources
 from fedbn.secure.family_sums import (
     families_within,
     require_few_cells,
-    sum_families,
     sum_families_of_blocks,
 )
 from fedbn.secure.requests import SumRequest
@@ -47,10 +49,11 @@ def summed_choice(
     Where a site falls silent, what was counted until then chooses. Where sums are none that honest
     sites can have, no sum before is to be trusted, either: the structures alone choose.
     """
-    dialogue, lacking, seen = open_summed(result, run, SUMMED_LIMITS), None, 0
+    columns, lacking, seen = result.columns_answered, None, 0
+    dialogue = _open_dialogue(result, run)
     while (wanted := dialogue.request()) is not None:
         try:
-            sums = yield from sum_families(wanted.tables, run.learner.ess)
+            parts = yield from sum_families_of_blocks(wanted.tables, columns, run.learner.ess)
         except QuorumError as error:
             lacking = str(error)
             break
@@ -58,7 +61,9 @@ def summed_choice(
             seen += len(wanted.tables.families)
             return replace(result, lacking=str(error), families=seen), str(error)
         seen += len(wanted.tables.families)
-        dialogue = dialogue.hear_sums({result.clients: sums.counts.rows}, *sums)
+        dialogue = dialogue.hear_sums(
+            {result.answering_for(part.blocks): FamilyAnswer(*sums) for part, sums in parts}
+        )
     result = replace(result, families=seen)
     return with_summed_choice(result, dialogue.choice, lacking), lacking
 
@@ -67,13 +72,25 @@ def with_summed_choice(
     result: SecureResult, choice: CountedChoice | None, lacking: Lacking
 ) -> SecureResult:
     """The result with what sums chose, and why there were no more of them."""
-    result = replace(result, lacking=lacking or "")
-    if choice is None:
+    result = replace(result, lacking=lacking or "", choice=choice)
+    if choice is None or choice.moves == ():
         return result
     assert isinstance(result.consensus, Consensus)
     distance = mean_smhd_by_votes(choice.dag, result.votes)
     consensus = counted_consensus(result.consensus, choice, distance)
-    return replace(result, consensus=consensus, choice=choice)
+    return replace(result, consensus=consensus)
+
+
+def _open_dialogue(result: SecureResult, run: ServerRun) -> Counting | JudgedCounting:
+    """The dialogue that fits the columns. Every block has cells of its own in an answer, which is
+    to be no longer for that."""
+    columns = result.columns_answered
+    if all(len(own) == result.schema.n for own in columns):
+        return open_summed(result, run, SUMMED_LIMITS)
+    cells = SUMMED_LIMITS.cells // len(set(columns))
+    opened = open_summed(result, run, replace(SUMMED_LIMITS, cells=cells))
+    of_sites = dict(zip(result.clients, map(frozenset, columns), strict=True))
+    return by_moves(opened, of_sites, run.consensus.min_judges)
 
 
 def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -> Counting:
@@ -113,29 +130,26 @@ def summed_parameters(
     that answer for its columns. QuorumError and MessageError may be thrown in."""
     dag, seen = result.consensus.dag, result
     sources = ParameterSources(tuple(sorted(result.clients)))
-    columns = {
-        client: frozenset(map(result.schema.index, own))
-        for client, own in zip(result.clients, result.answered, strict=False)
-    }
-    blocks = columns.values()
+    columns = result.columns_answered
     families = families_of([dag])
     if columns:
         families = tuple(
-            each for each in families if any(families_within([each], own) for own in blocks)
+            each for each in families if any(families_within([each], own) for own in columns)
         )
     network: BayesianNetwork | None
     try:
         tables = FamilyTables(result.schema, families)
-        require_few_cells(tables)
+        require_few_cells([tables])
         seen = replace(result, families=result.families + len(families))
+        parts = yield from sum_families_of_blocks(tables, columns)
+        counts = [sums.counts for _, sums in parts]
         if not columns:
-            sums = yield from sum_families(tables)
-            return seen, parameters_of(dag, sums.counts, ess), sources
-        counts = yield from sum_families_of_blocks(tables, blocks)
+            return seen, parameters_of(dag, counts[0], ess), sources
         network, lacking = parameters_where_known(dag, counts, ess)
     except QuorumError as error:
         return result, None, ParameterSources(failure=str(error))
     except (MessageError, DataError, NetworkError, StructureError) as error:
         return seen, None, ParameterSources(failure=str(error))
-    sources = sources.without(dag, lacking, columns)
+    of_sites = dict(zip(result.clients, map(frozenset, columns), strict=True))
+    sources = sources.without(dag, lacking, of_sites)
     return seen, network, sources if network is not None else replace(sources, failure=UNKNOWN)

@@ -122,6 +122,18 @@ class SecureResult:
     answered: tuple[tuple[str, ...], ...] = ()
 
     @property
+    def columns_answered(self) -> tuple[tuple[int, ...], ...]:
+        """`answered`, by the numbers of the columns, ascending."""
+        return tuple(tuple(sorted(map(self.schema.index, own))) for own in self.answered)
+
+    def answering_for(self, blocks: Sequence[frozenset[int]]) -> tuple[str, ...]:
+        """The sites of blocks, by the columns of these; all sites where they have the same ones."""
+        if not blocks:
+            return self.clients
+        pairs = zip(self.clients, self.columns_answered, strict=True)
+        return tuple(client for client, own in pairs if frozenset(own) in blocks)
+
+    @property
     def unknown(self) -> tuple[tuple[str, str], ...]:
         """The pairs of columns, sorted, that no site answered for together."""
         if self.votes.seen is None:
@@ -362,16 +374,18 @@ def _words_on_columns(result: SecureResult) -> str:
 
 
 def _words_on_counts(result: SecureResult) -> str:
-    which = "together" if not result.answered else "that answered for its columns"
-    own = (
-        ""
-        if result.choice is None
-        else f", and the sums of the sites' own scores of them, {_SPREAD}"
-    )
+    by_choice = result.choice is not None or bool(result.lacking)
+    which = "all sites together"
+    if result.answered:
+        which = (
+            "each block that has its columns"
+            if by_choice
+            else "all sites that answered for its columns"
+        )
+    own = f", and the sums of the sites' own scores of them, {_SPREAD}" if by_choice else ""
     return (
         f"Of the tables it learned the counts of {count_of(result.families, 'family')} in the "
-        f"rows of all "
-        f"sites {which}{own}; a cell with one row is one site's."
+        f"rows of {which}{own}; a cell with one row is one site's."
     )
 
 

@@ -365,9 +365,6 @@ class ConsensusSettings(Settings):
                     )
             return
         refused = {
-            f"aggregation = {self.aggregation} and choose = {self.choose}": (
-                self.aggregation != "open" and self.choose != "smhd"
-            ),
             f"site-column = {self.site_column}": self.site_column is not None,
             f"groups = {self.groups}": self.groups != "no",
             f"groups-file = {self.groups_file}": self.groups_file is not None,
@@ -376,8 +373,8 @@ class ConsensusSettings(Settings):
         wrong = [words for words, is_so in refused.items() if is_so]
         if wrong:
             raise ConfigError(
-                f"variables = union does not go with {wrong[0]} yet: it needs counts in the open, "
-                f"no site-column, one of the fusions {', '.join(OVER_UNION)}, and no groups "
+                f"variables = union does not go with {wrong[0]} yet: it needs no site-column, one "
+                f"of the fusions {', '.join(OVER_UNION)}, and no groups "
                 "(docs/different-variables.md has the reason)"
             )
 

@@ -112,8 +112,6 @@ def _of_block(site: Site, terms: Terms) -> Site:
         raise PolicyError("query", "whether sites have different columns is not as it was asked")
     if not terms.columns:
         return site
-    if terms.counts > 1:
-        raise PolicyError("counts", "sites with different columns send counts once, for parameters")
     if not all(own and own[-1] < len(names) for own in terms.columns):
         raise PolicyError(
             "query", "a site is to answer for no column, or for one that is not agreed"

@@ -133,7 +133,7 @@ def _sum_of_all(opened: Counting, answers: Mapping[str, FamilyAnswer]) -> Counti
     counts, own = first.counts, first.own
     for answer in others:
         counts, own = counts + answer.counts, own + answer.own
-    return opened.hear_sums({tuple(answers): counts.rows}, counts, own)
+    return opened.hear_sums({tuple(answers): FamilyAnswer(counts, own)})
 
 
 def followed_rows(

@@ -102,4 +102,6 @@ def _left_out(choice: CountedChoice) -> str:
         said += f"; {count_of(len(choice.left_out), 'family')} beyond the limits of what is counted"
     if choice.unscored:
         said += f"; {count_of(len(choice.unscored), 'family')} without a score"
+    if choice.unjudged:
+        said += f"; {count_of(len(choice.unjudged), 'family')} that no site can count"
     return said

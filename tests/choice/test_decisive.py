@@ -21,7 +21,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema, Variable
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, open_counting
-from fedbn.federation.family_message import answer_request
+from fedbn.federation.family_message import FamilyAnswer, answer_request
 from fedbn.federation.rounds import server_round
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings
@@ -78,7 +78,7 @@ def of_all_sums(result: FederationResult, tables: dict[str, Dataset]) -> DAG:
     answers = [answer_request(wanted, table, 1.0) for table in tables.values()]
     counts = reduce(operator.add, (answer.counts for answer in answers))
     own = reduce(operator.add, (answer.own for answer in answers))
-    found = state.hear_sums({tuple(tables): counts.rows}, counts, own).climb
+    found = state.hear_sums({tuple(tables): FamilyAnswer(counts, own)}).climb
     assert found is not None
     return found.dag
 

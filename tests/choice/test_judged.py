@@ -37,7 +37,7 @@ Sites = dict[str, Dataset]
 
 def known_of(sites: Sites, schema: Schema, families: set[Family]) -> CountsOfSites:
     """What all sites tell of these families."""
-    found: dict[Family, dict[str, Told]] = {}
+    found: dict[Family, dict[tuple[str, ...], Told]] = {}
     for site in sorted(sites):
         names = set(sites[site].names)
         own = sorted(
@@ -45,7 +45,7 @@ def known_of(sites: Sites, schema: Schema, families: set[Family]) -> CountsOfSit
         )
         counts = count_own_families(sites[site], FamilyTables(schema, tuple(own)))
         for family, score in zip(own, own_scores(counts).tolist(), strict=True):
-            found.setdefault(family, {})[site] = Told(counts.filled_cells(family), score)
+            found.setdefault(family, {})[site,] = Told(counts.filled_cells(family), score)
     return CountsOfSites(schema, 1.0, found)
 
 

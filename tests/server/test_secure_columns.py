@@ -12,13 +12,12 @@ import pytest
 from fedbn.arrays import Ints
 from fedbn.data.schema import Schema
 from fedbn.data.tables import read_dataset, write_table
-from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, QuorumError
+from fedbn.errors import ConfigError, DataError, MessageError, QuorumError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import server_run
 from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.federation.settings import Experiment
-from fedbn.graphs.dag import DAG
 from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import (
     Family,
@@ -32,8 +31,6 @@ from fedbn.results.sums import sums_content
 from fedbn.secure.cohorts import read_cohorts
 from fedbn.secure.family_sums import families_within, sum_families_of_blocks
 from fedbn.secure.requests import CountRequest
-from fedbn.secure.session import Terms
-from fedbn.secure.site import begin, join
 from server.server_app import Federated, federate
 from simulations.experiment import experiment_from
 from simulations.in_process_grid import InProcessGrid
@@ -183,12 +180,6 @@ def test_a_refused_sum_leaves_no_cohort_behind(
     assert [len(read_cohorts(file)) for file in files] == [1] * 6
 
 
-@pytest.mark.parametrize("choose", ["counts", "climb"])
-def test_choosing_by_counts_is_refused_under_masks(choose: str) -> None:
-    with pytest.raises(ConfigError, match="variables = union does not go with aggregation"):
-        Experiment.of(variables="union", aggregation="secure-sums", choose=choose)
-
-
 def fitted(paths: list[Path], **options: Any) -> ExperimentRun:
     wanted = {"sites": list(map(str, paths)), "variables": "union", "engine": "in-process"}
     return run_experiment(experiment_from(wanted | {"parameters": "federated"} | options))
@@ -234,34 +225,24 @@ def test_a_sum_over_blocks_in_which_one_family_has_other_rows_is_none() -> None:
     """Families of the same blocks must be of one table; those of other blocks need not."""
     schema = Schema.categorical(dict.fromkeys("abc", "01"))
     tables = FamilyTables(schema, (Family(0, ()), Family(1, (0,)), Family(2, (0,))))
-    blocks = [frozenset({0, 1}), frozenset({0, 2})]
+    columns = [(0, 1), (0, 2)]
     cells = np.array([5, 6, 2, 1, 2, 1, 1, 2, 1, 1])
 
-    def heard(sums: Ints) -> tuple[FamilyCounts, ...]:
-        asking = sum_families_of_blocks(tables, blocks)
+    def heard(sums: Ints) -> list[FamilyCounts]:
+        asking = sum_families_of_blocks(tables, columns)
         assert next(asking) == CountRequest(tables.families, False)
         with pytest.raises(StopIteration) as end:
             asking.send(sums)
-        return end.value.value
+        return [found.counts for _, found in end.value.value]
 
     assert [each.rows for each in heard(cells)] == [11, 6, 5]
     with pytest.raises(DataError):
         heard(-cells)
-    same = [frozenset({0, 1, 2})]
-    asking = sum_families_of_blocks(tables, same)
+    asking = sum_families_of_blocks(tables, [(0, 1, 2)])
     next(asking)
     with pytest.raises(DataError, match="every family must count the same rows"):
         asking.send(cells)
-    asking = sum_families_of_blocks(tables, blocks)
+    asking = sum_families_of_blocks(tables, columns)
     next(asking)
     with pytest.raises(MessageError, match="must be 10 int64"):
         asking.send(cells[:9])
-
-
-def test_a_site_with_other_columns_answers_no_second_request_for_counts() -> None:
-    terms = Terms(
-        "r", "00" * 32, "secure-sums", 1, 10, 1, ("mean",), (), columns=((0, 1),), counts=2
-    )
-    site = begin([DAG.empty("ab")], [1.0], own=("a", "b"))
-    with pytest.raises(PolicyError, match="send counts once, for parameters"):
-        join(site, terms)
