@@ -14,19 +14,20 @@ BUILD_NEEDS := scikit-build-core nanobind cmake ninja \
 
 TOOLS := build/tools/bin
 
-.PHONY: demo test check lint docs install browser core sanitize lock bom clean
+.PHONY: demo test check lint style imports types docs install browser core sanitize lock bom clean
 
 install: .venv/installed
 
 # The core is compiled with the machine's C++ compiler; where there is none, with the one in the
-# package ziglang. pip compiles Python with one process; some packages hold files that are no
-# Python 3, which it skips, too.
+# package ziglang. pip compiles Python with one process, and the tests of packages, too; some
+# packages hold files that are no Python 3, which pip skips as well.
 define ENVIRONMENT
 	@test -x $(BIN)/python || $(SAY) "making .venv" $(PYTHON) -m venv .venv
 	@$(SAY) "installing what the build needs" $(INSTALL) $(BUILD_NEEDS)
 	@$(SAY) "compiling the core, installing packages" $(INSTALL) --no-compile \
 	  --no-build-isolation --editable '.[$(EXTRAS)]'
-	@$(SAY) "compiling packages" $(BIN)/python -m compileall -qq -j 0 .venv/lib $(PARTS) || true
+	@$(SAY) "compiling packages" $(BIN)/python -m compileall -qq -j 0 -x /tests/ \
+	  .venv/lib $(PARTS) || true
 endef
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(CORE)
 
@@ -83,8 +84,10 @@ build/tools/bin/uv:
 demo: install
 	$(BIN)/fedbn simulate --config simulations/demo.toml --out results/demo
 
-test: lint browser
-	$(BIN)/python -m pytest -n 3 --dist worksteal --durations=20
+# What waits for a network or one core does so beside the rest.
+test:
+	@$(MAKE) --no-print-directory --jobs 3 lint browser
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal --durations=20
 
 # The report is tested in Chromium. Where it is missing and cannot be had, those tests are skipped,
 # which pytest says at its end.
@@ -96,10 +99,16 @@ browser:
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-lint: .venv/tools
+lint: style imports types
+
+style: .venv/tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+imports: .venv/tools
 	$(BIN)/lint-imports
+
+types: .venv/tools
 	$(BIN)/mypy
 
 # Warnings of Sphinx are errors, links that lead nowhere among them.
