@@ -47,7 +47,8 @@ def find_groups(
     parts = [
         _ask_group(sites, state, grouping, group, run) for group in range(1, grouping.count + 1)
     ]
-    consensuses = tuple(result.consensus.dag for result, _ in parts)
+    names = state.result.schema.names
+    consensuses = tuple(result.consensus.dag.extend(names) for result, _ in parts)
     told = _with_parameters(
         replace(grouping, consensuses=consensuses), [own for _, own in parts if own is not None]
     )
@@ -70,7 +71,7 @@ def _ask_group(
     members = grouping.members(group)
     own = _settings_of(run, grouping, group)
     others = [site for site in grouping.tree.profiles.sites if site not in members]
-    alone = update_clients(state, own.consensus, removed=others)
+    alone = update_clients(_over_columns(state, members), own.consensus, removed=others)
     asked = sites.only(members)
     if own.consensus.choose != "smhd":
         alone = choose_by_counts(asked, alone, own)
@@ -80,9 +81,21 @@ def _ask_group(
     return alone.result, fit_parameters(asked, alone.result, own)
 
 
+def _over_columns(state: ServerState, members: Sequence[str]) -> ServerState:
+    """The state with the columns that these sites have."""
+    assert state.result is not None
+    own = {
+        name
+        for reply in state.result.replies
+        if reply.client in members
+        for name in reply.dags[0].names
+    }
+    return replace(state, schema=state.schema.restrict(sorted(own)))
+
+
 def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
-    """The settings of a run of one group's sites: no quorum is above what there is, and nobody who
-    was fused with all is left out."""
+    """The settings of a run of one group's sites: no quorum is above what there is, and nobody and
+    no column that was fused with all is left out."""
     entries = [
         entry
         for entry, of in zip(grouping.structures, grouping.cut.groups, strict=True)
@@ -92,6 +105,7 @@ def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
     rule = replace(
         run.consensus,
         quorum=min(run.consensus.quorum, structures),
+        min_sites=1,
         min_replies=min(run.consensus.min_replies, len(entries)),
         max_edges_ratio=None,
     )

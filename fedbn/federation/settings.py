@@ -366,15 +366,16 @@ class ConsensusSettings(Settings):
             return
         refused = {
             f"site-column = {self.site_column}": self.site_column is not None,
-            f"groups = {self.groups}": self.groups != "no",
-            f"groups-file = {self.groups_file}": self.groups_file is not None,
+            f"groups-file = {self.groups_file} and aggregation = {self.aggregation}": (
+                self.groups_file is not None and self.aggregation != "open"
+            ),
             f"fusion = {self.fusion}": self.fusion not in OVER_UNION,
         }
         wrong = [words for words, is_so in refused.items() if is_so]
         if wrong:
             raise ConfigError(
                 f"variables = union does not go with {wrong[0]} yet: it needs no site-column, one "
-                f"of the fusions {', '.join(OVER_UNION)}, and no groups "
+                f"of the fusions {', '.join(OVER_UNION)}, and under masks no groups "
                 "(docs/different-variables.md has the reason)"
             )
 

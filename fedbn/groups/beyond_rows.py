@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Bools, Floats
+from fedbn.groups.judged_pairs import means_of_judges
 from fedbn.groups.profiles import BLOCK, UNIT
 
 PRECISIONS = (0.1, 0.5)
@@ -37,33 +38,38 @@ COLUMNS = 256
 """So many pairs are fitted at once."""
 
 
-def beyond_rows(shares: Floats, logs: Floats) -> Floats:
-    """The residuals of every pair, float64 [m, P].
+def beyond_rows(shares: Floats, logs: Floats, judges: Bools | None = None) -> Floats:
+    """The residuals of every pair, float64 [m, P]; 0 of a site that does not judge it.
 
     Parameters
     ----------
     shares : float64 [m, P], between 0 and 1: the share of a site's structures with the pair.
     logs : float64 [m], the logarithms of the sites' rows.
+    judges : bool [m, P], which sites judge each pair; None: all.
     """
     if np.ptp(logs) == 0:
-        return np.asarray(shares - shares.mean(axis=0))
+        beyond = shares - means_of_judges(shares, judges)
+        return np.asarray(beyond if judges is None else np.where(judges, beyond, 0.0))
     design = np.stack([np.ones(len(logs)), logs - logs.mean()], axis=1)
     left = np.empty_like(shares)
     for first in range(0, shares.shape[1], COLUMNS):
         some = slice(first, first + COLUMNS)
-        left[:, some] = shares[:, some] - _probabilities(shares[:, some], design)
+        counts = 1.0 if judges is None else judges[:, some].astype(np.float64)
+        expected = _probabilities(shares[:, some], design, counts)
+        left[:, some] = (shares[:, some] - expected) * counts
     return left
 
 
-def _probabilities(shares: Floats, design: Floats) -> Floats:
-    """The probabilities at the mode, by Newton's method on all pairs at once."""
+def _probabilities(shares: Floats, design: Floats, counts: Floats | float) -> Floats:
+    """The probabilities at the mode, by Newton's method on all pairs at once; `counts` are 1 where
+    a site judges, else 0."""
     base, slope = PRECISIONS
     curvature = np.stack([design[:, 0], design[:, 1], design[:, 1] ** 2], axis=1)
     fitted = np.zeros((2, shares.shape[1]))
     for _ in range(STEPS):
         found = 1.0 / (1.0 + np.exp(-(design @ fitted)))
-        uphill = design.T @ (shares - found) - np.array([[base], [slope]]) * fitted
-        a, b, c = curvature.T @ (found * (1.0 - found))
+        uphill = design.T @ ((shares - found) * counts) - np.array([[base], [slope]]) * fitted
+        a, b, c = curvature.T @ (found * (1.0 - found) * counts)
         a, c = a + base, c + slope
         step = np.stack([c * uphill[0] - b * uphill[1], a * uphill[1] - b * uphill[0]])
         step = np.clip(step / (a * c - b * b), -LONGEST, LONGEST)

@@ -5,9 +5,9 @@ most (see `one_population`; where rows are not known, of the votes as they are),
 sites in it and outside of it. If the test says that the set is no single population, and the parts
 differ in enough pairs (more where all of them lie in one region), the branch is a group of its own
 and both parts are looked at again. The test is that of `redrawn` where every site sends several
-structures, else `coherence`. A set of k of m sites is tested at the level alpha k / m (Meinshausen
-2008, Biometrika 95:265), so that alike sites are split with a probability of at most alpha,
-whatever is below.
+structures over the same variables, else `coherence`. A set of k of m sites is tested at the level
+alpha k / m (Meinshausen 2008, Biometrika 95:265), so that alike sites are split with a probability
+of at most alpha, whatever is below.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Bools, Floats
 from fedbn.errors import ConfigError
 from fedbn.groups.beyond_rows import beyond_rows
+from fedbn.groups.judged_pairs import pairs_apart
 from fedbn.groups.one_population import (
     coherence,
     explained_by_parts,
@@ -147,16 +148,19 @@ def _best_split(
     tree: SiteTree, members: NDArray[np.intp], alpha: float, rng: np.random.Generator
 ) -> Split | None:
     """The branch of the tree that explains most of these sites, tested; None if there is none."""
-    if len(members) < 2 * LEAST:
+    if len(members) < 2 * LEAST or not tree.profiles.is_testable:
         return None
     best = _best_branch(tree, members)
     if best is None:
         return None
     covariate = _covariate(tree.profiles, members, best)
-    shares = tree.profiles.shares[members]
-    residuals = _residuals(tree.profiles, shares, covariate)
+    shares, judges = tree.profiles.shares[members], tree.profiles.judges_among(members)
+    residuals = _residuals(tree.profiles, shares, covariate, judges)
     k, m = int(best.sum()), len(best)
-    differ = float(explained_by_parts(residuals, best[None])[0]) * m / (k * (m - k))
+    if judges is None:
+        differ = float(explained_by_parts(residuals, best[None])[0]) * m / (k * (m - k))
+    else:
+        differ = pairs_apart(residuals, judges, best)
     redrawn = tree.profiles.several
     if redrawn:
         chosen = some_sites(best, rng)
@@ -166,7 +170,7 @@ def _best_split(
     else:
         votes = shares.sum(axis=0)
         p = coherence(residuals, tree.profiles.pairs, votes, best, rng)
-    regions = regions_between(shares, tree.profiles.pairs, best)
+    regions = regions_between(shares, tree.profiles.pairs, best, judges)
     part, rest = (tuple(int(i) for i in members[side]) for side in (best, ~best))
     return Split(part, rest, p, alpha * len(members) / tree.m, differ, regions, redrawn)
 
@@ -178,7 +182,8 @@ def _best_branch(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]
         return None
     known = tree.profiles.shows_rows
     covariate = tree.profiles.covariate[members] if known else np.zeros(len(members))
-    seen = _residuals(tree.profiles, tree.profiles.shares[members], covariate)
+    shares, judges = tree.profiles.shares[members], tree.profiles.judges_among(members)
+    seen = _residuals(tree.profiles, shares, covariate, judges)
     start, end = spans[int(np.argmax(explained_by_spans(seen[ordered], spans)))]
     best = np.zeros(len(members), np.bool_)
     best[ordered[start:end]] = True
@@ -194,11 +199,14 @@ def _covariate(
     return np.zeros(len(members))
 
 
-def _residuals(profiles: SiteProfiles, shares: Floats, covariate: Floats) -> Floats:
+def _residuals(
+    profiles: SiteProfiles, shares: Floats, covariate: Floats, judges: Bools | None = None
+) -> Floats:
     """Shares of some sites, float64 [k, P], without what goes with these sites' covariate [k]: as
     the tree takes it out where it knows of rows."""
-    takes = beyond_rows if profiles.shows_rows else residuals_of
-    return takes(shares, covariate)
+    if profiles.shows_rows:
+        return beyond_rows(shares, covariate, judges)
+    return residuals_of(shares, covariate)
 
 
 def _branches(

@@ -3,10 +3,11 @@
 A pair is a difference of two groups where the consensus of one joins it and that of the other does
 not (kind "edge"), or where both join it and their equivalence classes disagree on its mark
 (kind "direction": a -> b, b -> a or open). The votes are those of the groups' sites: how many have
-the edge, in either direction or with that mark. The p-value is that of Fisher's exact test,
-two-sided, on (votes, no votes) of the two groups, adjusted by Holm over all differences of one
-kind of the two groups; a site with several structures votes with the one of the largest share, ties
-to the first.
+the edge, in either direction or with that mark. A site that lacks one of the two has no vote, and
+where all sites of a group do, the pair is no difference. The p-value is that of Fisher's exact
+test, two-sided, on (votes, no votes) of the two groups, adjusted by Holm over all differences of
+one kind of the two groups; a site with several structures votes with the one of the largest share,
+ties to the first.
 
 The groups were found from the same votes, so the p-values are those of groups that were given.
 Where the groups come from the tree, read them as an order of certainty.
@@ -66,10 +67,10 @@ def differences_of(
     ----------
     groups : the group of every site, from 0.
     structures : of the sites, in the same order, names sorted.
-    consensuses : of the groups, names sorted.
+    consensuses : of the groups, over the variables of all, names sorted.
     """
-    of = np.array(groups)
-    marks = np.stack([_marks(_leading(entry)) for entry in structures])
+    of, names = np.array(groups), consensuses[0].names
+    marks = np.stack([_marks_among(_leading(entry), names) for entry in structures])
     votes = [
         np.stack([(marks[of == group] == mark).sum(axis=0) for mark in range(len(MARKS))])
         for group in range(len(consensuses))
@@ -91,6 +92,7 @@ def differences_by_votes(
             rows = [
                 _difference((g, h), consensuses[g].names, (a, b), (votes[g], votes[h]), own)
                 for a, b in np.argwhere(np.triu(own[g] != own[h], k=1)).tolist()
+                if votes[g][:, a, b].any() and votes[h][:, a, b].any()
             ]
             for kind in ("edge", "direction"):
                 found += _adjust([row for row in rows if row.kind == kind])
@@ -121,6 +123,15 @@ def _marks(dag: DAG) -> NDArray[np.int8]:
     adjacency = dag_to_cpdag(dag).adjacency
     marks: NDArray[np.int8] = adjacency.astype(np.int8) + 2 * adjacency.T.astype(np.int8)
     return marks
+
+
+def _marks_among(dag: DAG, names: tuple[str, ...]) -> NDArray[np.int8]:
+    """The same over the variables of all sites; -1 where the site lacks one of the two."""
+    if dag.names == names:
+        return _marks(dag)
+    marks = np.where(np.isin(names, dag.names), 0, -1).astype(np.int8)
+    known: NDArray[np.int8] = np.minimum.outer(marks, marks)
+    return np.where(known < 0, known, _marks(dag.extend(names)))
 
 
 def _difference(

@@ -10,6 +10,7 @@ from fractions import Fraction
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.consensus.threshold import Reading
+from fedbn.fusion.inputs import Variables
 from fedbn.fusion.weights import UNITS_PER_CLIENT, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -31,27 +32,33 @@ class GroupFusion:
     theta: str | None = None
     known: Knowledge | None = None
     max_treewidth: int | None = None
+    variables: Variables = "same"
+    min_judges: int = 1
 
     def __call__(self, structures: Sequence[SiteStructures]) -> DAG:
-        """The consensus of some sites, names sorted. Raises what these two raise."""
+        """The consensus of some sites, over the variables of these, names sorted. Raises what these
+        two raise."""
         units = integer_weights(
             [[float(share) for share in entry.shares] for entry in structures],
             [entry.dags for entry in structures],
         )
         weighted = [
-            (dag, Fraction(unit, UNITS_PER_CLIENT) * sum(entry.shares))
+            (dag, Fraction(unit, UNITS_PER_CLIENT) * sum(entry.shares), entry.site)
             for entry, of_site in zip(structures, units, strict=True)
             for dag, unit in zip(entry.dags, of_site, strict=True)
             if unit > 0
         ]
         end = None if self.seconds is None else time.monotonic() + self.seconds
         paths = mcbnc_paths(
-            [dag for dag, _ in weighted],
-            [weight for _, weight in weighted],
+            [dag for dag, _, _ in weighted],
+            [weight for _, weight, _ in weighted],
             poolings_of(self.robust),
             k_max=self.k_max,
             quorum=min(self.quorum, len(weighted)),
             seconds=self.seconds,
             knowledge=self.known,
+            variables=self.variables,
+            min_judges=self.min_judges,
+            sites=[site for _, _, site in weighted],
         )
         return select_among(paths, self.reading, self.theta, self.max_treewidth, end)[1].dag

@@ -35,7 +35,8 @@ class Grouping:
     tree : over the sites.
     cut : the group of every site, numbered from 0, and the tests.
     outliers : sites that stand alone (`fedbn.groups.outliers`), as numbers, ascending.
-    consensuses : of every group, names sorted.
+    consensuses : of every group, over the variables of all sites, names sorted; a variable that no
+        site of a group has is isolated there.
     how : "auto", a number, or "given".
     names : of the groups, where they were given; else empty.
     networks : the consensus of every group with its parameters, None where it has none; empty
@@ -100,6 +101,11 @@ class Grouping:
     def _certainty(self) -> str:
         if self.how == "given":
             return "The groups were given; nothing was tested."
+        if self.how == "auto" and not self.tree.profiles.is_testable:
+            return (
+                "Nothing was tested: where sites have different variables, all must tell their "
+                "numbers of rows."
+            )
         if self.how != "auto":
             return f"The number of groups was given, {self.how}; nothing was tested."
         if not self.cut.splits:
@@ -171,7 +177,8 @@ def group_sites(
 
     Parameters
     ----------
-    structures : one entry per site, in any order; DAGs over the same names.
+    structures : one entry per site, in any order; DAGs over the same names, or over some of those
+        of `whole`.
     groups : "auto", or a number, see `fedbn.groups.cut`.
     fuse : the consensus of some sites.
     whole : the consensus of all of them, where it is known: the one group's, then.
@@ -181,14 +188,17 @@ def group_sites(
     ConfigError, StructureError : see `profiles_of` and `cut_of`.
     """
     ordered = _order_sites(structures)
-    tree = tree_of(profiles_of(ordered))
+    tree = tree_of(profiles_of(ordered, whole))
     return _fuse_groups(ordered, tree, cut_of(tree, groups), groups, fuse, whole)
 
 
 def given_groups(
-    structures: Sequence[SiteStructures], names: dict[str, str], fuse: Fuse
+    structures: Sequence[SiteStructures],
+    names: dict[str, str],
+    fuse: Fuse,
+    whole: DAG | None = None,
 ) -> Grouping:
-    """Groups that are known: site -> name of its group.
+    """Groups that are known: site -> name of its group; otherwise as `group_sites`.
 
     Raises
     ------
@@ -202,7 +212,7 @@ def given_groups(
         raise ConfigError(f"every site must have one group, but {different[0]!r} {problem}")
     known = sorted(set(names.values()))
     numbers = np.array([known.index(names[label]) for label in labels])
-    tree = tree_of(profiles_of(ordered))
+    tree = tree_of(profiles_of(ordered, whole))
     cut = Cut(renumber(numbers))
     first = {
         group: names[label] for label, group in zip(labels[::-1], cut.groups[::-1], strict=True)
@@ -231,8 +241,9 @@ def _fuse_groups(
     if count == 1 and whole is not None:
         consensuses: tuple[DAG, ...] = (whole,)
     else:
+        names = tree.profiles.names
         consensuses = tuple(
-            fuse([e for e, g in zip(ordered, cut.groups, strict=True) if g == group])
+            fuse([e for e, g in zip(ordered, cut.groups, strict=True) if g == group]).extend(names)
             for group in range(count)
         )
     return Grouping(ordered, tree, cut, outliers_of(tree, cut.groups), consensuses, how)

@@ -13,7 +13,8 @@ vary by less than √(m / 2) / (1 + m). Pairs that differ together vary more; th
 
 It is named and stays in its group: `auto` makes no group of one. A broken or hostile site looks
 like this, and `robust = clip` bounds what it can do to the consensus; so does a site of a
-population of its own.
+population of its own. Where sites have different variables, distances are over different pairs,
+and nobody but groups of one is named.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def outliers_of(tree: SiteTree, groups: tuple[int, ...]) -> tuple[int, ...]:
         members = np.flatnonzero(of == group)
         if len(members) == 1 and len(of) > 1:
             found.append(int(members[0]))
-        elif len(members) >= LEAST_SITES:
+        elif len(members) >= LEAST_SITES and tree.profiles.judges is None:
             found += [int(i) for i in members[_alone(tree, members)]]
     return tuple(sorted(found))
 

@@ -2,7 +2,8 @@
 
 SMHD compares moral graphs, so a site is the list of pairs that its moral graph has. A site that
 sends several DAGs has the share of them, by weight. Shares are rounded to multiples of 2^-20, so
-that sums of their products are exact in whatever order they are summed.
+that sums of their products are exact in whatever order they are summed. Where sites have different
+variables, each judges some of the pairs (`fedbn.groups.judged_pairs`).
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Ints
+from fedbn.arrays import Bools, Ints
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
+from fedbn.groups.judged_pairs import judged_pairs
 
 UNIT = 2.0**-20
 BLOCK = 512
@@ -51,11 +53,15 @@ class SiteProfiles:
     Attributes
     ----------
     sites : labels [m], in the order in which they were given.
-    names : the variables, sorted as text.
-    pairs : int64 [P, 2], the pairs i < j that at least one site's moral graph has, in that order.
-    shares : float64 [m, P], read-only: the share of a site's structures with the pair.
+    names : the variables of all sites, sorted as text.
+    pairs : int64 [P, 2], the pairs i < j that the moral graph of at least one of their judges has,
+        in that order.
+    shares : float64 [m, P], read-only: the share of a site's structures with the pair; 0 where it
+        does not judge.
     rows : of every site's table; None unless all sites told theirs.
     sent : what the sites sent, in the same order.
+    judges : bool [m, P], read-only: which sites judge each pair; None where all have the same
+        variables, and judge all.
     """
 
     sites: tuple[str, ...]
@@ -64,11 +70,22 @@ class SiteProfiles:
     shares: NDArray[np.float64]
     rows: tuple[int, ...] | None
     sent: tuple[SiteStructures, ...]
+    judges: Bools | None = None
+
+    def judges_among(self, members: NDArray[np.intp]) -> Bools | None:
+        """`judges` of some of the sites."""
+        return None if self.judges is None else self.judges[members]
+
+    @property
+    def is_testable(self) -> bool:
+        """Whether one population can be told from two: where sites have different variables, sizes
+        and varieties of structures do not show the rows, which all sites must tell then."""
+        return self.judges is None or self.rows is not None
 
     @property
     def several(self) -> bool:
-        """Whether every site sent several structures."""
-        return min(len(entry.dags) for entry in self.sent) > 1
+        """Whether every site sent several structures, over the same variables."""
+        return self.judges is None and min(len(entry.dags) for entry in self.sent) > 1
 
     def structures_of(self, site: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Of one site: float64 [k, P], which pairs each structure's moral graph has, 0 or 1, and
@@ -102,12 +119,19 @@ class SiteProfiles:
         return np.asarray(self.shares.sum(axis=1))
 
 
-def profiles_of(structures: Sequence[SiteStructures]) -> SiteProfiles:
-    """The profiles of sites over the same variables, in any order of names.
+def profiles_of(structures: Sequence[SiteStructures], whole: DAG | None = None) -> SiteProfiles:
+    """The profiles of sites, names in any order; over the same variables, unless there is a
+    consensus of all.
+
+    Parameters
+    ----------
+    structures : of every site; all of one site over the same variables.
+    whole : the consensus, over the variables of all sites, by which sites with different ones judge
+        pairs.
 
     Raises
     ------
-    StructureError : there is no site, or one has other variables than the first.
+    StructureError : there is no site, or one has other variables than it may have.
     ConfigError : two sites have one label, or a site has no structure or not one share for each.
     """
     if not structures:
@@ -116,22 +140,38 @@ def profiles_of(structures: Sequence[SiteStructures]) -> SiteProfiles:
     twice = next((a for a, b in pairwise(sorted(labels)) if a == b), None)
     if twice is not None:
         raise ConfigError(f"two sites must not both be called {twice!r}")
-    names = tuple(sorted(structures[0].dags[0].names)) if structures[0].dags else ()
-    upper = np.triu_indices(len(names), k=1)
-    found = np.stack([_profile(entry, names)[upper] for entry in structures])
+    own = [tuple(sorted(entry.dags[0].names)) if entry.dags else () for entry in structures]
+    names = own[0] if whole is None else tuple(sorted(whole.names))
+    upper, judges = np.triu_indices(len(names), k=1), None
+    found = np.stack(
+        [
+            _profile(entry, names, names if whole is None else each)[upper]
+            for entry, each in zip(structures, own, strict=True)
+        ]
+    )
+    if whole is not None and any(each != names for each in own):
+        moral = moral_graph(whole.reorder(names))
+        having = [np.isin(names, each) for each in own]
+        judges = np.stack([judged_pairs(has, moral)[upper] for has in having])
+        found = np.where(judges, found, 0.0)
     joined = found.any(axis=0)
     pairs = np.stack(upper, axis=1)[joined].astype(np.int64)
     shares = np.ascontiguousarray(found[:, joined])
     shares.flags.writeable = False
+    if judges is not None:
+        judges = np.ascontiguousarray(judges[:, joined])
+        judges.flags.writeable = False
     rows = tuple(entry.rows for entry in structures if entry.rows is not None)
     told = len(rows) == len(structures) and min(rows) > 0
     return SiteProfiles(
-        tuple(labels), names, pairs, shares, rows if told else None, tuple(structures)
+        tuple(labels), names, pairs, shares, rows if told else None, tuple(structures), judges
     )
 
 
-def _profile(entry: SiteStructures, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """float64 [n, n]: the share of a site's moral graphs with each pair."""
+def _profile(
+    entry: SiteStructures, names: tuple[str, ...], own: tuple[str, ...]
+) -> NDArray[np.float64]:
+    """float64 [n, n]: the share of a site's moral graphs, over its own names, with each pair."""
     if not entry.dags or len(entry.dags) != len(entry.shares):
         raise ConfigError(
             f"site {entry.site!r}: one share for each of at least one structure is needed, got "
@@ -140,14 +180,28 @@ def _profile(entry: SiteStructures, names: tuple[str, ...]) -> NDArray[np.float6
     total = sum(entry.shares)
     sums = np.zeros((len(names),) * 2)
     for dag, share in zip(entry.dags, entry.shares, strict=True):
-        if set(dag.names) != set(names):
-            other = sorted(set(dag.names) ^ set(names))[0]
+        if set(dag.names) != set(own):
+            other = sorted(set(dag.names) ^ set(own))[0]
             raise StructureError(
                 f"all sites must have the same variables, but {other!r} is not in all of them "
                 f"(site {entry.site!r})"
             )
-        sums += float(share / total) * moral_graph(dag.reorder(names))
+        sums += float(share / total) * moral_graph(dag.extend(names))
     return np.round(sums / UNIT) * UNIT
+
+
+def distances_where_both_judge(profiles: SiteProfiles) -> NDArray[np.float64]:
+    """`distances_in_blocks` where sites have different variables: of two sites over the pairs that
+    both judge, over the share that these are of all pairs; of two that judge none together, the
+    mean of all others."""
+    assert profiles.judges is not None
+    upper, weights = np.triu_indices(len(profiles.sites), k=1), profiles.judges.astype(np.float64)
+    has = profiles.shares @ weights.T
+    apart = (has + has.T - 2.0 * profiles.shares @ profiles.shares.T)[upper]
+    common = (weights @ weights.T)[upper]
+    found = apart * len(profiles.pairs) / np.maximum(common, 1.0)
+    known = common > 0
+    return np.where(known, found, found[known].mean() if known.any() else 0.0)
 
 
 def distances_in_blocks(shares: NDArray[np.float64]) -> NDArray[np.float64]:

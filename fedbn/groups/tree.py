@@ -12,7 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.groups.beyond_rows import beyond_rows, turned_apart
-from fedbn.groups.profiles import SiteProfiles, distances_in_blocks
+from fedbn.groups.profiles import (
+    SiteProfiles,
+    distances_in_blocks,
+    distances_where_both_judge,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,10 @@ def tree_of(profiles: SiteProfiles) -> SiteTree:
     from scipy.cluster.hierarchy import average
 
     if profiles.shows_rows:
-        distances = turned_apart(beyond_rows(profiles.shares, profiles.covariate))
+        beyond = beyond_rows(profiles.shares, profiles.covariate, profiles.judges)
+        distances = turned_apart(beyond)
+    elif profiles.judges is not None:
+        distances = distances_where_both_judge(profiles)
     else:
         distances = distances_in_blocks(profiles.shares)
     few = len(profiles.sites) < 2

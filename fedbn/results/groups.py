@@ -19,9 +19,10 @@ from fedbn.consensus.pooling import Robust
 from fedbn.consensus.threshold import Reading
 from fedbn.errors import ResultsError
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.fusion.inputs import Variables
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
-from fedbn.graphs.distances import smhd
+from fedbn.graphs.distances import induced_smhd
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.fusing import GroupFusion
@@ -38,8 +39,8 @@ FOLDER = "groups"
 @dataclass(frozen=True)
 class SiteRow:
     """One site: its group from 1, whether it stands alone, mean SMHDs of its structures to the
-    consensus of its group and to that of the nearest other one (None where there is none), and the
-    name of its group (None where groups were found)."""
+    consensus of its group and to that of the nearest other one (None where there is none), over the
+    pairs that the site has, and the name of its group (None where groups were found)."""
 
     site: str
     group: int
@@ -75,7 +76,7 @@ def grouping_of(
         for client in outcome.clients
     ]
     if given is not None:
-        found = given_groups(structures, dict(given), fuse)
+        found = given_groups(structures, dict(given), fuse, outcome.consensus.dag)
     else:
         found = group_sites(structures, groups, fuse, outcome.consensus.dag)
     return replace(found, knowledge=outcome.path.knowledge)
@@ -99,6 +100,8 @@ def with_groups(
         settings.seconds,
         known=settings.known,
         max_treewidth=settings.max_treewidth,
+        variables=cast(Variables, settings.variables),
+        min_judges=settings.min_judges,
     )
     grouping = grouping_of(outcome, settings.groups, fusion, given, resampled=resampled)
     return replace(outcome, grouping=grouping)
@@ -113,7 +116,8 @@ def site_rows(grouping: Grouping) -> tuple[SiteRow, ...]:
         total = sum(entry.shares)
         means = [
             float(
-                sum(s * smhd(d, c) for d, s in zip(entry.dags, entry.shares, strict=True)) / total
+                sum(s * induced_smhd(c, d) for d, s in zip(entry.dags, entry.shares, strict=True))
+                / total
             )
             for c in grouping.consensuses
         ]
@@ -222,14 +226,16 @@ def _write_structure(
 def _support(
     edges: tuple[tuple[str, str], ...], entries: Sequence[SiteStructures]
 ) -> dict[tuple[str, str], float]:
-    """The weighted share of the sites' structures that join each edge, in either direction."""
-    total = sum((sum(entry.shares) for entry in entries), Fraction(0))
-    sums = dict.fromkeys(edges, Fraction(0))
+    """The weighted share of the structures of sites with both ends that join each edge, in either
+    direction."""
+    sums, totals = (dict.fromkeys(edges, Fraction(0)) for _ in range(2))
     for entry in entries:
         for dag, share in zip(entry.dags, entry.shares, strict=True):
             joined = dag.adjacency | dag.adjacency.T
             position = {name: k for k, name in enumerate(dag.names)}
             for a, b in edges:
-                if joined[position[a], position[b]]:
-                    sums[a, b] += share
-    return {edge: float(value / total) for edge, value in sums.items()}
+                if a in position and b in position:
+                    totals[a, b] += share
+                    if joined[position[a], position[b]]:
+                        sums[a, b] += share
+    return {edge: float(sums[edge] / (totals[edge] or 1)) for edge in edges}

@@ -186,6 +186,8 @@ def _with_groups(outcome: Outcome, options: FuseOptions) -> Outcome:
         options.theta,
         options.known,
         options.max_treewidth,
+        cast(Variables, options.variables),
+        options.min_judges,
     )
     given = None if options.groups_file is None else read_groups(options.groups_file)
     return replace(outcome, grouping=grouping_of(outcome, options.groups, fusion, given))

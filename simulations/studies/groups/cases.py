@@ -8,7 +8,7 @@ from typing import Any
 
 from simulations.study_cases import Case
 
-PARTS = ("alike", "groups", "different", "several")
+PARTS = ("alike", "groups", "different", "several", "alike-lacking", "groups-lacking")
 
 
 def cases(
@@ -24,7 +24,7 @@ def cases(
     for seed in range(first_seed, first_seed + (seeds or own["seeds"])):
         for network, rows in product(own["networks"], own["rows"]):
             for sizes, edges in _federations(part, own):
-                yield {
+                case: Case = {
                     "part": part,
                     "base": own["base"],
                     "network": network,
@@ -33,11 +33,15 @@ def cases(
                     "edges": edges,
                     "seed": seed,
                 }
+                if "lacking" not in own:
+                    yield case
+                for lacking in own.get("lacking", ()):
+                    yield {**case, "lacking": lacking}
 
 
 def _federations(part: str, own: dict[str, Any]) -> Iterator[tuple[list[int], int]]:
     """Sites of every population, and the edges that are moved."""
-    if part == "alike":
+    if part.startswith("alike"):
         yield from (([sites], 0) for sites in own["sites"])
     elif part == "different":
         yield from (([1] * 10, edges) for edges in own["edges"])

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fedbn.arrays import Bools
 from fedbn.data.dataset import Dataset
+from fedbn.data.lacking import draw_columns
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
@@ -101,6 +103,25 @@ def _with_new_tables(
         q, r = table_shape(name, sizes[parents], int(sizes[node]))
         tables.append(rng.dirichlet(np.ones(r), size=q))
     return BayesianNetwork(dag, network.schema, tuple(tables))
+
+
+def columns_of_sites(
+    lacking: str, network: BayesianNetwork, sites: int, rng: np.random.Generator
+) -> Bools:
+    """bool [sites, n], which site has which variable; so many per cent are lacking at each.
+
+    random-20 : drawn at every site by itself.
+    panels-20 : variables are dealt out to five panels, and whole panels are drawn.
+    kinds-20 : there are three kinds of sites, which lack the same; sites take turns.
+    halves-20 : two kinds, the first half of the sites and the second.
+    """
+    kind, _, percent = lacking.partition("-")
+    share, n = int(percent) / 100, network.dag.n
+    if kind in ("kinds", "halves"):
+        count = 3 if kind == "kinds" else 2
+        of = np.arange(sites) % 3 if kind == "kinds" else 2 * np.arange(sites) // sites
+        return draw_columns(n, count, share, rng)[of]
+    return draw_columns(n, sites, share, rng, blocks=5 if kind == "panels" else None)
 
 
 def rows_of_sites(rows: int | None, sites: int, rng: np.random.Generator) -> tuple[int, ...]:

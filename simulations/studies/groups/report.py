@@ -19,6 +19,10 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     """The sections of one part of the study."""
     if part == "alike":
         return [_false_alarms(rows)]
+    if part == "alike-lacking":
+        return [_lacking_alarms(rows, "lacking"), _lacking_alarms(rows, "network")]
+    if part == "groups-lacking":
+        return [_lacking_found(rows, "lacking"), _lacking_found(rows, "network")]
     if part == "several":
         return [_several_together(rows), _several(rows)]
     title = "Groups found" if part == "groups" else "Every site of its own population"
@@ -76,10 +80,52 @@ def _false_alarms(rows: Sequence[Row]) -> Section:
                    "auto", "untold", "at most, %"), table)  # fmt: skip
 
 
-def _bounds(rows: Sequence[Row]) -> str:
+LACKING = ("whole", "auto", "having")
+
+
+def _lacking_alarms(rows: Sequence[Row], key: str) -> Section:
+    """By what is lacking, or by network, and rows."""
+    cells = [
+        (value, count)
+        for value in sorted({row[key] for row in rows})
+        for count in sorted({row["rows"] for row in rows})
+    ]
+    table = []
+    for value, count in cells:
+        own = [row for row in rows if (row[key], row["rows"]) == (value, count)]
+        table.append([value, count, *(_alarms(own, way) for way in LACKING), _bounds(own, "auto")])
+    table.append(["all", "", *(_alarms(rows, way) for way in LACKING), _bounds(rows, "auto")])
+    text = (
+        "Federations of similar sites that were split; rows 0: 100 to 10,000, log-uniform. whole: "
+        "no site lacks a variable; auto: sites judge the pairs that docs/different-variables.md "
+        "names; having: they judge all pairs that they have. At most: the exact upper 95 % bound "
+        "of the rate of auto (one-sided)."
+    )
+    header = (key, "rows", *LACKING, "at most, %")
+    return Section(f"Similar sites that lack variables, by {key}", text, header, table)
+
+
+def _lacking_found(rows: Sequence[Row], key: str) -> Section:
+    """By what is lacking, or by network, and edges moved."""
+    ways = (*LACKING, "number")
+    table = []
+    for value in sorted({row[key] for row in rows}):
+        for edges in sorted({row["edges"] for row in rows}):
+            own = [row for row in rows if (row[key], row["edges"]) == (value, edges)]
+            found = (f"{_alarms(own, way)}, {_mean(own, f'{way}_ari'):.2f}" for way in ways)
+            table.append([value, edges, *found])
+    text = (
+        "Federations of two populations that were split, and the mean adjusted Rand index. Ways as "
+        "above; number: the tree of auto cut into two groups."
+    )
+    header = (key, "edges moved", *ways)
+    return Section(f"Two populations whose sites lack variables, by {key}", text, header, table)
+
+
+def _bounds(rows: Sequence[Row], *ways: str) -> str:
     """The exact upper bounds of the rates of false alarms, in per cent (Clopper and Pearson)."""
     found = []
-    for way in ("auto", "untold"):
+    for way in ways or ("auto", "untold"):
         alarms = sum(row[f"{way}_groups"] > 1 for row in rows)
         found.append(f"{100 * float(beta.ppf(0.95, alarms + 1, len(rows) - alarms)):.1f}")
     return ", ".join(found)

@@ -18,6 +18,8 @@ from simulations.study_cases import study_settings
         "groups": "two and three populations",
         "different": "every site its own",
         "several": "several structures of every site",
+        "alike-lacking": "sites of one population that lack variables (false alarms)",
+        "groups-lacking": "two populations, sites lack variables",
     },
 )
 def reproduce_groups(asked: Asked) -> dict[str, StudyPart]:

@@ -6,6 +6,10 @@ sites' rows), `number` (the tree, its number of groups known), `k-means` on the 
 known.
 Worth: adjusted Rand index, and the mean SMHD of the consensus that a site gets to its own truth.
 
+In the parts that end in `lacking` sites lack variables (`columns_of_sites`). Ways are then `whole`
+(`auto`, if nothing lacked), `auto`, `having` (as `auto`, but a site judges all pairs that it has),
+and `number`.
+
 In the part `several` every site sends the structures of `REPLICATES` bootstrap samples; ways are
 then `single` (one structure each, as `auto` in the other parts), `redrawn` (all of them, rows told)
 and `redrawn_untold`.
@@ -22,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
+from fedbn.arrays import Bools
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
@@ -32,6 +37,7 @@ from fedbn.groups.tree import renumber, tree_of
 from fedbn.learners import LearnerSettings, learn
 from simulations.studies.groups.populations import (
     base_network,
+    columns_of_sites,
     populations,
     rows_of_sites,
     tables_of,
@@ -51,7 +57,12 @@ def run_case(case: Case) -> Row:
     sources = populations(base, len(case["sizes"]), case["edges"], rng)
     rows = rows_of_sites(case["rows"] or None, sum(case["sizes"]), rng)
     tables, truth = tables_of(sources, case["sizes"], rows, rng)
-    dags = [learn(table, LearnerSettings(), np.random.default_rng(0)).dags[0] for table in tables]
+    if "lacking" in case:
+        words = map(ord, str(case["lacking"]))
+        own = np.random.default_rng([case["base"], case["seed"], case["rows"], *name, *words])
+        has = columns_of_sites(str(case["lacking"]), base, len(tables), own)
+        return _indices(_ways_of_lacking(tables, has, rows, max(truth) + 1), truth)
+    dags = _learn_all(tables)
     if case["part"] == "several":
         return _indices(_ways_of_several(tables, dags, rows), truth)
     gold = [sources[group].dag for group in truth]
@@ -71,6 +82,29 @@ def _indices(ways: Mapping[str, tuple[int, ...]], truth: tuple[int, ...]) -> Row
         row[f"{way}_ari"] = adjusted_rand_index(groups, truth)
         row[f"{way}_groups"] = max(groups) + 1
     return row
+
+
+def _learn_all(tables: Sequence[Dataset]) -> list[DAG]:
+    return [learn(table, LearnerSettings(), np.random.default_rng(0)).dags[0] for table in tables]
+
+
+def _ways_of_lacking(
+    tables: Sequence[Dataset], has: Bools, rows: Sequence[int], count: int
+) -> Mapping[str, tuple[int, ...]]:
+    own = [
+        table.select(sorted(name for name, there in zip(table.names, row, strict=True) if there))
+        for table, row in zip(tables, has, strict=True)
+    ]
+    entries = _structures(_learn_all(own), rows)
+    whole = GroupFusion(variables="union")(entries)
+    tree = tree_of(profiles_of(entries, whole))
+    having = profiles_of(entries, DAG.empty(whole.names))
+    return {
+        "whole": cut_by_test(tree_of(profiles_of(_structures(_learn_all(tables), rows)))).groups,
+        "auto": cut_by_test(tree).groups,
+        "having": cut_by_test(tree_of(having)).groups,
+        "number": cut_into(tree, count).groups,
+    }
 
 
 def _ways_of_several(
