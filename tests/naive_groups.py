@@ -57,6 +57,39 @@ def explained(residuals: Sequence[Sequence[float]], part: Sequence[bool]) -> flo
     )
 
 
+def judges(x: int, y: int, has: Sequence[bool], near: Sequence[set[int]]) -> bool:
+    """Whether a site has both ends, and no path between them runs over what it lacks alone."""
+    if not (has[x] and has[y]):
+        return False
+
+    def leads(path: tuple[int, ...]) -> bool:
+        if len(path) > 1 and y in near[path[-1]]:
+            return True
+        return any(leads((*path, v)) for v in near[path[-1]] if not has[v] and v not in path)
+
+    return not leads((x,))
+
+
+def pairs_apart(
+    residuals: Sequence[Sequence[float]],
+    judging: Sequence[Sequence[bool]],
+    part: Sequence[bool],
+) -> float:
+    """Sums over i != j of c_i c_j r_i r_j of every pair that both sides have judges of, c the
+    contrast of the means of these."""
+    m, total = len(part), 0.0
+    for p in range(len(residuals[0])):
+        sides = [sum(judging[i][p] for i in range(m) if part[i] == side) for side in (True, False)]
+        if 0 in sides:
+            continue
+        c = [
+            (1 / sides[0] if part[i] else -1 / sides[1]) if judging[i][p] else 0.0 for i in range(m)
+        ]
+        r = [row[p] for row in residuals]
+        total += sum(c[i] * c[j] * r[i] * r[j] for i in range(m) for j in range(m) if i != j)
+    return total
+
+
 def differing_pairs(shares: Sequence[Sequence[float]], part: Sequence[bool]) -> tuple[float, float]:
     """Sums over i != j of c_i c_j r_i r_j, c the contrast of means, by the side that has more."""
     m, k = len(part), sum(part)
@@ -72,11 +105,16 @@ def differing_pairs(shares: Sequence[Sequence[float]], part: Sequence[bool]) -> 
 
 
 def expected_shares(
-    column: Sequence[float], logs: Sequence[float], precisions: tuple[float, float]
+    column: Sequence[float],
+    logs: Sequence[float],
+    precisions: tuple[float, float],
+    centre: float | None = None,
 ) -> list[float]:
     """Logistic regression of one pair with normal priors, by halving: the best intercept for a
-    slope is where the likelihood's slope changes its sign, and so is the best slope."""
-    centred = [value - sum(logs) / len(logs) for value in logs]
+    slope is where the likelihood's slope changes its sign, and so is the best slope. The intercept
+    is that at `centre`, by default the mean."""
+    middle = sum(logs) / len(logs) if centre is None else centre
+    centred = [value - middle for value in logs]
 
     def found(a: float, b: float) -> list[float]:
         return [1 / (1 + exp(-(a + b * t))) for t in centred]

@@ -8,7 +8,8 @@ from typing import Any
 
 from simulations.study_cases import Case
 
-PARTS = ("alike", "groups", "different", "several", "alike-lacking", "groups-lacking")
+LACKING = ("alike-lacking", "groups-lacking", "several-lacking")
+PARTS = ("alike", "groups", "different", "several", *LACKING)
 
 
 def cases(
@@ -46,6 +47,6 @@ def _federations(part: str, own: dict[str, Any]) -> Iterator[tuple[list[int], in
     elif part == "different":
         yield from (([1] * 10, edges) for edges in own["edges"])
     else:
-        if part == "several":
+        if part.startswith("several"):
             yield [sum(own["sizes"][0])], 0
         yield from product(own["sizes"], own["edges"])

@@ -23,6 +23,9 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
         return [_lacking_alarms(rows, "lacking"), _lacking_alarms(rows, "network")]
     if part == "groups-lacking":
         return [_lacking_found(rows, "lacking"), _lacking_found(rows, "network")]
+    if part == "several-lacking":
+        ways = ("auto", "having", "number")
+        return [_lacking_found(rows, key, ways) for key in ("lacking", "network")]
     if part == "several":
         return [_several_together(rows), _several(rows)]
     title = "Groups found" if part == "groups" else "Every site of its own population"
@@ -105,9 +108,10 @@ def _lacking_alarms(rows: Sequence[Row], key: str) -> Section:
     return Section(f"Similar sites that lack variables, by {key}", text, header, table)
 
 
-def _lacking_found(rows: Sequence[Row], key: str) -> Section:
+def _lacking_found(
+    rows: Sequence[Row], key: str, ways: Sequence[str] = (*LACKING, "number")
+) -> Section:
     """By what is lacking, or by network, and edges moved."""
-    ways = (*LACKING, "number")
     table = []
     for value in sorted({row[key] for row in rows}):
         for edges in sorted({row["edges"] for row in rows}):
@@ -115,8 +119,9 @@ def _lacking_found(rows: Sequence[Row], key: str) -> Section:
             found = (f"{_alarms(own, way)}, {_mean(own, f'{way}_ari'):.2f}" for way in ways)
             table.append([value, edges, *found])
     text = (
-        "Federations of two populations that were split, and the mean adjusted Rand index. Ways as "
-        "above; number: the tree of auto cut into two groups."
+        "Federations of two populations (0 edges moved: of one) that were split, and the mean "
+        "adjusted Rand index. Ways as for similar sites; number: the tree of auto cut into the "
+        "right number of groups."
     )
     header = (key, "edges moved", *ways)
     return Section(f"Two populations whose sites lack variables, by {key}", text, header, table)

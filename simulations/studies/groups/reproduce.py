@@ -20,6 +20,7 @@ from simulations.study_cases import study_settings
         "several": "several structures of every site",
         "alike-lacking": "sites of one population that lack variables (false alarms)",
         "groups-lacking": "two populations, sites lack variables",
+        "several-lacking": "the same, several structures of every site",
     },
 )
 def reproduce_groups(asked: Asked) -> dict[str, StudyPart]:

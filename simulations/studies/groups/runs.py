@@ -6,9 +6,9 @@ sites' rows), `number` (the tree, its number of groups known), `k-means` on the 
 known.
 Worth: adjusted Rand index, and the mean SMHD of the consensus that a site gets to its own truth.
 
-In the parts that end in `lacking` sites lack variables (`columns_of_sites`). Ways are then `whole`
-(`auto`, if nothing lacked), `auto`, `having` (as `auto`, but a site judges all pairs that it has),
-and `number`.
+In the parts that end in `lacking` sites lack variables (`columns_of_sites`). Ways are then `auto`,
+`having` (as `auto`, but a site judges all pairs that it has), `number`, and, if every site sends
+one structure, `whole` (`auto`, if nothing lacked).
 
 In the part `several` every site sends the structures of `REPLICATES` bootstrap samples; ways are
 then `single` (one structure each, as `auto` in the other parts), `redrawn` (all of them, rows told)
@@ -61,7 +61,8 @@ def run_case(case: Case) -> Row:
         words = map(ord, str(case["lacking"]))
         own = np.random.default_rng([case["base"], case["seed"], case["rows"], *name, *words])
         has = columns_of_sites(str(case["lacking"]), base, len(tables), own)
-        return _indices(_ways_of_lacking(tables, has, rows, max(truth) + 1), truth)
+        several = case["part"] == "several-lacking"
+        return _indices(_ways_of_lacking(tables, has, rows, max(truth) + 1, several), truth)
     dags = _learn_all(tables)
     if case["part"] == "several":
         return _indices(_ways_of_several(tables, dags, rows), truth)
@@ -89,33 +90,44 @@ def _learn_all(tables: Sequence[Dataset]) -> list[DAG]:
 
 
 def _ways_of_lacking(
-    tables: Sequence[Dataset], has: Bools, rows: Sequence[int], count: int
+    tables: Sequence[Dataset], has: Bools, rows: Sequence[int], count: int, several: bool
 ) -> Mapping[str, tuple[int, ...]]:
     own = [
         table.select(sorted(name for name, there in zip(table.names, row, strict=True) if there))
         for table, row in zip(tables, has, strict=True)
     ]
-    entries = _structures(_learn_all(own), rows)
+    entries = _bootstrapped(own, rows) if several else _structures(_learn_all(own), rows)
     whole = GroupFusion(variables="union")(entries)
     tree = tree_of(profiles_of(entries, whole))
     having = profiles_of(entries, DAG.empty(whole.names))
-    return {
-        "whole": cut_by_test(tree_of(profiles_of(_structures(_learn_all(tables), rows)))).groups,
+    found = {
         "auto": cut_by_test(tree).groups,
         "having": cut_by_test(tree_of(having)).groups,
         "number": cut_into(tree, count).groups,
     }
+    if not several:
+        of_all = profiles_of(_structures(_learn_all(tables), rows))
+        found["whole"] = cut_by_test(tree_of(of_all)).groups
+    return found
+
+
+def _bootstrapped(tables: Sequence[Dataset], rows: Sequence[int]) -> list[SiteStructures]:
+    settings = LearnerSettings(learner="bootstrap", replicates=REPLICATES, max_dags=REPLICATES)
+    learned = [learn(table, settings, np.random.default_rng(i)) for i, table in enumerate(tables)]
+    return [
+        SiteStructures(f"{i:03}", each.dags, tuple(map(_share, each.weights)), rows[i], True)
+        for i, each in enumerate(learned)
+    ]
+
+
+def _share(weight: float) -> Fraction:
+    return Fraction(weight).limit_denominator(REPLICATES)
 
 
 def _ways_of_several(
     tables: Sequence[Dataset], dags: Sequence[DAG], rows: Sequence[int]
 ) -> Mapping[str, tuple[int, ...]]:
-    settings = LearnerSettings(learner="bootstrap", replicates=REPLICATES, max_dags=REPLICATES)
-    learned = [learn(table, settings, np.random.default_rng(i)) for i, table in enumerate(tables)]
-    told = [
-        SiteStructures(f"{i:03}", each.dags, tuple(map(Fraction, each.weights)), rows[i], True)
-        for i, each in enumerate(learned)
-    ]
+    told = _bootstrapped(tables, rows)
     silent = [replace(entry, rows=None) for entry in told]
     return {
         way: cut_by_test(tree_of(profiles_of(entries))).groups
