@@ -24,7 +24,9 @@ Where every site sends several structures, they tell more: `fedbn.groups.redrawn
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,13 @@ ENOUGH = 50
 """After so many draws beyond the split no more are made (Besag & Clifford 1991, Biometrika 78)."""
 
 COLUMNS = 32
+
+GOLDEN = (5**0.5 - 1) / 2
+LITTLE = 2.0**-20
+"""By how much votes are taken for more at most, each time that Louvain does not end."""
+
+MOVES = 1_000
+"""Louvain needs some moves of each variable; with so many it does not end."""
 
 ROUNDING = 1.0 - 1e-9
 """A draw that equals the split but for rounding is beyond it."""
@@ -158,21 +167,52 @@ def communities(pairs: Ints, votes: Floats) -> Ints:
     """int64 [n]: the community of every variable in the graph of the votes on pairs.
 
     Numbered by their first variables; Louvain with a fixed seed, a variable without a vote is one
-    of its own.
+    of its own. Where rounding sends a variable to and fro between two communities that are as good,
+    networkx (3.6) does not end: then the votes are taken for a little more, each by its own part.
     """
+    part = np.arange(1, len(votes) + 1) * GOLDEN % 1.0
+    attempts = (
+        _louvain(pairs, votes * (1.0 + LITTLE * attempt * part)) for attempt in itertools.count()
+    )
+    found = next(each for each in attempts if each is not None)
+    of = np.empty(int(pairs.max()) + 1, np.int64)
+    for number, members in enumerate(sorted(found, key=min)):
+        of[list(members)] = number
+    return of
+
+
+def _louvain(pairs: Ints, votes: Floats) -> list[set[int]] | None:
+    """The communities that networkx finds; None where it makes far more moves than it needs."""
     from networkx import Graph
     from networkx.algorithms.community import louvain_communities
 
-    graph = Graph()
-    graph.add_nodes_from(range(int(pairs.max()) + 1))
+    n, moves = int(pairs.max()) + 1, itertools.count()
+
+    class Attributes(dict[str, Any]):
+        """Of a node; they are asked for at every move."""
+
+        def get(self, *names: Any) -> Any:
+            if next(moves) > MOVES * n:
+                raise _EndlessError
+            return super().get(*names)
+
+    class Counting(Graph):  # type: ignore[misc, type-arg, unused-ignore]
+        node_attr_dict_factory = Attributes
+
+    graph = Counting()
+    graph.add_nodes_from(range(n))
     graph.add_weighted_edges_from(
         (int(a), int(b), float(v)) for (a, b), v in zip(pairs, votes, strict=True) if v > 0
     )
-    found = sorted(louvain_communities(graph, seed=0), key=min)
-    of = np.empty(graph.number_of_nodes(), np.int64)
-    for number, members in enumerate(found):
-        of[list(members)] = number
-    return of
+    try:
+        found: list[set[int]] = louvain_communities(graph, seed=0)
+    except _EndlessError:
+        return None
+    return found
+
+
+class _EndlessError(Exception):
+    """Louvain goes on and on."""
 
 
 def gram_of(residuals: Floats) -> Floats:

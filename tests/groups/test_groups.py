@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from networkx import Graph
+from networkx.algorithms.community import louvain_communities
 
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
@@ -26,6 +28,7 @@ from fedbn.groups.one_population import (
     DRAWS,
     MOST_SITES,
     coherence,
+    communities,
     explained_by_parts,
     explained_by_spans,
     residuals_of,
@@ -474,6 +477,33 @@ def test_a_difference_in_one_block_alone_is_not_coherent() -> None:
     shares = np.repeat(part[:, None], 3, axis=1).astype(float)
     residuals = residuals_of(shares, np.zeros(10))
     assert coherence(residuals, pairs, shares.sum(axis=0), part, np.random.default_rng(0)) == 1.0
+
+
+def test_votes_by_which_networkx_does_not_end_have_communities() -> None:
+    """Sachs, ten sites of two populations: networkx 3.6.1 sends a variable to and fro for ever."""
+    text = """0 1 2  0 3 4  0 7 4  0 9 1  1 3 6  1 7 6  2 7 6  2 8 6  3 7 1  3 8 1  3 10 2  4 5 2
+    4 6 2  4 7 4  4 8 4  5 6 4  5 9 5  6 9 3  7 8 1  7 10 1  8 9 1  8 10 2  9 10 1"""
+    told = np.array(text.split(), dtype=np.int64).reshape(-1, 3)
+    found = communities(told[:, :2], told[:, 2].astype(np.float64))
+    assert found.shape == (11,)
+    assert 1 < len(set(found)) < 11
+    assert [*dict.fromkeys(found)] == [*range(max(found) + 1)]
+
+
+@given(st.integers(2, 9), st.integers(0, 10_000))
+def test_communities_are_those_of_networkx(n: int, seed: int) -> None:
+    """With votes of which no two differ by chance alone, so that it ends."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array([*combinations(range(n), 2)])
+    votes = rng.random(len(pairs)) * (rng.random(len(pairs)) < 0.5)
+    graph = Graph()
+    graph.add_nodes_from(range(n))
+    graph.add_weighted_edges_from(
+        (int(a), int(b), float(v)) for (a, b), v in zip(pairs, votes, strict=True) if v > 0
+    )
+    expected = {frozenset(each) for each in louvain_communities(graph, seed=0)}
+    found = communities(pairs, votes)
+    assert {frozenset(np.flatnonzero(found == c).tolist()) for c in set(found)} == expected
 
 
 def test_many_sites_are_tested_by_some() -> None:
