@@ -208,13 +208,15 @@ class ConsensusSettings(Settings):
     groups: str = setting(
         "no",
         "Groups of sites, each with a consensus of its own: no, auto (as many as a test finds) or "
-        "their number. Not under secure sums: sums do not show which sites differ.",
+        "their number. Not under secure sums: sums do not show which sites differ. With variables "
+        "= union, auto tests only if all sites report their numbers of rows (share-diagnostics).",
     )
     groups_file: str | None = setting(
         None,
         "The groups, where they are known: a CSV file with the columns site and group, which the "
         "server reads. Every site of the run must be in it. Under secure sums each group is a "
-        "cohort of its own: no sum is over two groups, and a site's min-cohort counts its group.",
+        "cohort of its own: no sum is over two groups, and a site's min-cohort counts its group; "
+        "not with variables = union.",
     )
     count_rounds: int = setting(
         10, "Maximum number of further requests of --choose climb.", at_least(0)

@@ -70,7 +70,8 @@ class FuseOptions(Settings):
     groups: str = setting(
         "no",
         "Groups of structures, each with a consensus of its own, and where they differ: no, auto "
-        "(as many as a test finds) or their number.",
+        "(as many as a test finds) or their number. With --variables union, auto needs "
+        "--site-rows.",
     )
     groups_file: Path | None = setting(None, "The groups, if they are known: CSV with site,group.")
     site_rows: str | None = setting(
