@@ -525,14 +525,16 @@ class Experiment(Settings):
 
     def _require_redrawn(self) -> None:
         """Raise ConfigError for groups tested against what missing cells alone change. A site's
-        file may have them imputed, whatever the run says."""
+        file may have them imputed, whatever the run says. Where sites have different columns no
+        structures are redrawn."""
         imputations = self.learner.imputations
-        if self.consensus.groups == "auto" and imputations > 1 and not self.learner.redraws:
+        redraws = self.learner.redraws and self.consensus.variables == "same"
+        if self.consensus.groups == "auto" and imputations > 1 and not redraws:
             raise ConfigError(
                 "groups = auto asks whether sites differ by more than chance, but structures of "
                 f"several imputations (here {imputations}) may differ by missing cells alone, "
-                "where a site imputes: set imputations = 1, give the number of groups, or take the "
-                "learner bootstrap or credible"
+                "where a site imputes: set imputations = 1, give the number of groups, or, with "
+                "variables = same, take the learner bootstrap or credible"
             )
 
     def _require_union(self) -> None:
