@@ -96,7 +96,7 @@ def _ways_of_lacking(
         table.select(sorted(name for name, there in zip(table.names, row, strict=True) if there))
         for table, row in zip(tables, has, strict=True)
     ]
-    entries = _bootstrapped(own, rows) if several else _structures(_learn_all(own), rows)
+    entries = _bootstrap_structures(own, rows) if several else _structures(_learn_all(own), rows)
     whole = GroupFusion(variables="union")(entries)
     tree = tree_of(profiles_of(entries, whole))
     having = profiles_of(entries, DAG.empty(whole.names))
@@ -111,7 +111,7 @@ def _ways_of_lacking(
     return found
 
 
-def _bootstrapped(tables: Sequence[Dataset], rows: Sequence[int]) -> list[SiteStructures]:
+def _bootstrap_structures(tables: Sequence[Dataset], rows: Sequence[int]) -> list[SiteStructures]:
     settings = LearnerSettings(learner="bootstrap", replicates=REPLICATES, max_dags=REPLICATES)
     learned = [learn(table, settings, np.random.default_rng(i)) for i, table in enumerate(tables)]
     return [
@@ -127,7 +127,7 @@ def _share(weight: float) -> Fraction:
 def _ways_of_several(
     tables: Sequence[Dataset], dags: Sequence[DAG], rows: Sequence[int]
 ) -> Mapping[str, tuple[int, ...]]:
-    told = _bootstrapped(tables, rows)
+    told = _bootstrap_structures(tables, rows)
     silent = [replace(entry, rows=None) for entry in told]
     return {
         way: cut_by_test(tree_of(profiles_of(entries))).groups
