@@ -52,12 +52,9 @@ std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector
         rungs.push_back({row_weight, parameter});
     }
     nb::gil_scoped_release released;
-    for (std::size_t v = 0; v < arities.size(); ++v) {
-        require(1 <= arities[v] && arities[v] <= 65535 && arities[v] * rows < std::size_t{1} << 31,
+    for (int arity : arities)
+        require(1 <= arity && arity <= 65535 && arity * rows < std::size_t{1} << 31,
                 "a variable has 1 to 65535 states, and rows times states stay below 2^31");
-        const std::span column(codes.data() + v * rows, rows);
-        require(loops::largest(column) < arities[v], "a code must be below its variable's arity");
-    }
     return std::make_shared<Counted>(kind, std::span(codes.data(), codes.size()), std::move(arities),
                                      std::move(rungs), memory, threads);
 }

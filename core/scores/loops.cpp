@@ -114,6 +114,10 @@ FEDBN_ALWAYS_INLINE void pack(Codes codes, int shift, Word* packed) {
     for (std::size_t i = 0; i < codes.size(); ++i) packed[i] |= Word{codes[i]} << shift;
 }
 
+FEDBN_ALWAYS_INLINE void unpack(const Word* packed, int shift, Word mask, std::span<std::uint16_t> codes) {
+    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = std::uint16_t(packed[i] >> shift & mask);
+}
+
 #ifdef FEDBN_SEVERAL_VERSIONS
 // AVX2 has no counting of bits: a table of 16 places counts those of half a byte. Of long bitmaps
 // carry-save adders bring eight vectors down to one of eights (Muła, Kurz & Lemire 2018,
@@ -205,5 +209,7 @@ FEDBN_VERSIONS(int, largest, largest, (Codes codes), (codes))
 FEDBN_VERSIONS(int, count_state, count_state, (Codes codes, int state), (codes, state))
 FEDBN_VERSIONS(void, mark_state, mark_state, (Codes codes, int state, Word* bitmap), (codes, state, bitmap))
 FEDBN_VERSIONS(void, pack, pack, (Codes codes, int shift, Word* packed), (codes, shift, packed))
+FEDBN_VERSIONS(void, unpack, unpack, (const Word* packed, int shift, Word mask, std::span<std::uint16_t> codes),
+               (packed, shift, mask, codes))
 
 }  // namespace fedbn::loops

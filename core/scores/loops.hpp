@@ -31,5 +31,7 @@ int count_state(Codes codes, int state);
 void mark_state(Codes codes, int state, Word* bitmap);
 /// packed := packed with the codes from bit `shift` on, for every row.
 void pack(Codes codes, int shift, Word* packed);
+/// codes := the bits of the mask from bit `shift` on, of every row.
+void unpack(const Word* packed, int shift, Word mask, std::span<std::uint16_t> codes);
 
 }  // namespace fedbn::loops

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "elementary.hpp"
 
@@ -21,7 +22,7 @@ Counted::Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vect
       memory(memory),
       workers(workers_of(threads)),
       table(codes, arities, memory / 4, workers.get()),
-      counter(table),
+      counter(table, part_of(table, 0, 1)),
       store(table.n(), rungs.size(), memory / 2),
       signs(make_signs(table.n())) {
     works.emplace_back(Cells(table), Terms(kind, table.all_rows, arities, rungs));
@@ -30,7 +31,7 @@ Counted::Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vect
 
 void Counted::use_threads(int threads) {
     if (threads != (workers ? workers->threads() : 1)) workers = workers_of(threads);
-    parted = threads > 1 ? std::make_unique<Counter>(table) : nullptr;
+    parts = workers ? std::make_unique<Parts>(table, *workers) : nullptr;
     while (std::ssize(works) > threads) works.pop_back();
     while (std::ssize(works) < threads) works.emplace_back(Cells(table), works[0].terms);
 }
@@ -82,9 +83,9 @@ double DiscreteScore::joint_of_columns(std::span<const int> columns) {
     if (const double value = known(key); !std::isnan(value)) return value;
     auto& [cells, terms] = shared_->works[0];
     counted_.resize(shared_->rungs.size());
-    const bool together = shared_->workers && shared_->counter.is_worth_threads(columns.size());
-    auto& counter = together ? *shared_->parted : shared_->counter;
-    const auto counts = counter.count(columns, cells, together ? shared_->workers.get() : nullptr);
+    std::span<const std::int32_t> counts;
+    if (auto& parts = shared_->parts; parts && parts->are_worth(columns)) counts = parts->count(columns, cells);
+    if (counts.empty()) counts = shared_->counter.count(columns, cells);
     terms.joint(counts, size_of(columns).log(), counted_);
     return keep(key, counted_);
 }
@@ -135,62 +136,64 @@ void DiscreteScore::local_with(int y, std::span<const int> parents, std::span<co
 /// are sums of terms.
 void DiscreteScore::count_missing(int child, std::span<const int> family) {
     const Size size = size_of(family);
-    const std::size_t rungs = shared_->rungs.size();
-    auto* const workers = workers_for(child, family);
-    auto& counter = workers ? *shared_->parted : shared_->counter;
-    auto& cells = shared_->works[0].cells;
-    counter.open(child, family, others_, cells, workers);
-    keep_opened(counter, child, size);
-    counted_.resize(2 * rungs * missing_.size());
-    others_.clear();
-    for (const Missing& each : missing_) others_.push_back(each.x);
+    counted_.resize(2 * shared_->rungs.size() * missing_.size());
+    xs_.clear();
+    for (const Missing& each : missing_) xs_.push_back(each.x);
+    auto* const parts = shared_->parts.get();
+    const bool together = parts && parts->are_worth(child, family, missing_.size());
+    if (together) parts->open(child, family, others_);
+    bool is_open = false;
     for (std::size_t i = 0; i < missing_.size();) {
-        const auto number = workers ? counter.countable(std::span(others_).subspan(i)) : 0;
+        const auto number = together ? parts->count_with(std::span(xs_).subspan(i)) : 0;
         if (number == 0) {
-            counter.count_with(others_[i], cells);
-            add_up(counter, 0, i++, child, size);
+            count_alone(i++, child, family, size, !std::exchange(is_open, true));
             continue;
         }
-        counter.count_parts(std::span(others_).subspan(i, number), *workers);
-        workers->share_in_blocks(int(number), [&](int worker, int place) {
-            counter.gather(place, shared_->works[worker].cells);
-            add_up(counter, worker, i + place, child, size);
+        if (i == 0) keep_opened(*parts, child, size);
+        shared_->workers->share_in_blocks(int(number), [&](int worker, int place) {
+            parts->gather(place, shared_->works[worker].cells);
+            add_up(worker, i + place, child, size);
         });
         i += number;
     }
 }
 
+/// J of a missing pair from the counts of all rows.
+void DiscreteScore::count_alone(std::size_t place, int child, std::span<const int> family, Size size, bool first) {
+    auto& counter = shared_->counter;
+    auto& cells = shared_->works[0].cells;
+    if (first) counter.open(child, family, others_, cells);
+    if (place == 0) keep_opened(counter, child, size);
+    counter.count_with(xs_[place], cells);
+    add_up(0, place, child, size);
+}
+
 /// J of a missing pair that a worker has the counts of.
-void DiscreteScore::add_up(const Counter& counter, int worker, std::size_t place, int child, Size size) {
+void DiscreteScore::add_up(int worker, std::size_t place, int child, Size size) {
     auto& [cells, terms] = shared_->works[worker];
+    const auto& counter = shared_->counter;
     const Missing& of = missing_[place];
     const std::size_t rungs = shared_->rungs.size();
     const auto values = std::span(counted_).subspan(2 * rungs * place, 2 * rungs);
     const int r_x = shared_->table.columns[of.x].arity, r_y = shared_->table.columns[child].arity;
-    if (std::isnan(of.part)) terms.joint(counter.margin(cells), size.times(r_x).log(), values.first(rungs));
-    if (std::isnan(of.whole)) terms.joint(counter.whole(cells), size.times(r_x * r_y).log(), values.last(rungs));
+    if (std::isnan(of.part)) terms.joint(counter.without_y(of.x, cells), size.times(r_x).log(), values.first(rungs));
+    if (std::isnan(of.whole)) terms.joint(counter.whole(of.x, cells), size.times(r_x * r_y).log(), values.last(rungs));
 }
 
 /// J of P and of P ∪ {y}, whose counts the counter has by the way, and which a search asks for with the rest.
-void DiscreteScore::keep_opened(const Counter& counter, int child, Size size) {
+void DiscreteScore::keep_opened(const auto& counter, int child, Size size) {
     auto& [cells, terms] = shared_->works[0];
+    std::vector<double> values(shared_->rungs.size());
     Key key;
     for (int v : family_) key = key ^ shared_->signs[v];
-    counted_.resize(shared_->rungs.size());
     for (const bool with_y : {false, true}) {
         const Key of = with_y ? key ^ shared_->signs[child] : key;
         if (!std::isnan(known(of))) continue;
         const auto counts = counter.opened(with_y, cells);
         if (counts.empty()) return;
-        terms.joint(counts, (with_y ? size.times(shared_->table.columns[child].arity) : size).log(), counted_);
-        keep(of, counted_);
+        terms.joint(counts, (with_y ? size.times(shared_->table.columns[child].arity) : size).log(), values);
+        keep(of, values);
     }
-}
-
-/// Those that count what is missing; none where the caller is as fast alone.
-Workers* DiscreteScore::workers_for(int child, std::span<const int> family) const {
-    const bool worth = shared_->workers && shared_->counter.is_worth_threads(child, family, missing_.size());
-    return worth ? shared_->workers.get() : nullptr;
 }
 
 std::int64_t DiscreteScore::counted() const {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "scores/counter.hpp"
+#include "scores/parts.hpp"
 #include "scores/store.hpp"
 #include "scores/table.hpp"
 #include "scores/terms.hpp"
@@ -59,8 +60,8 @@ struct Counted {
     /// Share the counting among so many.
     void use_threads(int threads);
 
-    /// What a thread needs to count and to add up for itself.
-    struct Work {
+    /// What a thread needs to count and to add up for itself, in cache lines of its own.
+    struct alignas(kCacheLine) Work {
         Cells cells;
         Terms terms;
     };
@@ -76,7 +77,7 @@ struct Counted {
     std::vector<Key> signs;
     std::int64_t sets = 0;  // that were counted
     std::mutex turn;
-    std::unique_ptr<Counter> parted;  // which the workers share, and no thread uses alone: its bitmaps stay in their caches
+    std::unique_ptr<Parts> parts;  // that the workers count in; none for one thread
 };
 
 /// BDeu, BIC and AIC of categorical data, for one of the rungs; the others share what is counted.
@@ -126,14 +127,14 @@ private:
     std::span<const int> columns_of(std::span<const int> members);
     Size size_of(std::span<const int> columns) const;
     void count_missing(int child, std::span<const int> family);
-    void add_up(const Counter& counter, int worker, std::size_t place, int child, Size size);
-    void keep_opened(const Counter& counter, int child, Size size);
-    Workers* workers_for(int child, std::span<const int> family) const;
+    void count_alone(std::size_t place, int child, std::span<const int> family, Size size, bool first);
+    void add_up(int worker, std::size_t place, int child, Size size);
+    void keep_opened(const auto& counter, int child, Size size);
 
     std::shared_ptr<Counted> shared_;
     std::size_t rung_;
     std::vector<int> nodes_;  // which columns of the table the variables are
-    std::vector<int> family_, others_;
+    std::vector<int> family_, others_, xs_;
     std::vector<Missing> missing_;
     std::vector<double> counted_;  // J of the parts and the wholes that are missing, for every rung
 };

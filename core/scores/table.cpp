@@ -2,58 +2,77 @@
 
 #include <numeric>
 
+#include "arguments.hpp"
 #include "scores/loops.hpp"
+#include "scores/scratch.hpp"
 
 namespace fedbn {
 
 namespace {
 
-constexpr int kFewStates = 16;  // states are looked for one after the other; beyond, row by row
+constexpr int kRowsAtHand = 4096;  // rows that are looked at while they are in a cache, a multiple of 64
+constexpr int kAhead = 16;         // rows whose place is fetched before it is looked at
+constexpr int kFewStates = 16;     // states are looked for one after the other; beyond, row by row
 
 using loops::Codes;
 
 /// Rows as words, so that two of them are compared at once.
 class PackedRows {
 public:
-    PackedRows(Codes codes, std::span<const int> arities, int rows, Workers* workers) : rows_(rows), hashes_(rows) {
-        std::vector<std::pair<int, int>> places;  // word and shift
+    PackedRows(std::span<const int> arities, int rows) : rows_(rows), hashes_(rows) {
         int used = 0;
         for (int arity : arities) {
             const int bits = std::bit_width(unsigned(std::max(arity, 1) - 1));
             if (used + std::max(bits, 1) > 64) ++width_, used = 0;
-            places.emplace_back(width_ - 1, used);
+            places_.push_back({width_ - 1, used, (Word{1} << bits) - 1});
             used += bits;
         }
         words_.resize(std::size_t(rows) * width_);
-        share(workers, (rows + kBlock - 1) / kBlock, [&](int block) {
-            const int begin = block * kBlock, end = std::min(rows, begin + kBlock);
-            for (std::size_t v = 0; v < arities.size(); ++v) {
-                const auto [word, shift] = places[v];
-                loops::pack(codes.subspan(v * rows + begin, end - begin), shift, &words_[std::size_t(word) * rows + begin]);
-            }
-            for (int i = begin; i < end; ++i) hashes_[i] = hash_of(i);
-        });
     }
+
+    /// Some rows, of which all columns are then packed.
+    void begin(int first, int number) {
+        for (int w = 0; w < width_; ++w) std::fill_n(word(w, first), number, 0);
+    }
+    void pack(int v, int first, Codes codes) { loops::pack(codes, places_[v].shift, word(places_[v].word, first)); }
+    void hash(int first, int number) {
+        for (int i = first; i < first + number; ++i) hashes_[i] = hash_of(i);
+    }
+
     Word hash(int i) const { return hashes_[i]; }
     bool equal(int i, int j) const {
         for (int w = 0; w < width_; ++w)
-            if (word(w, i) != word(w, j)) return false;
+            if (*word(w, i) != *word(w, j)) return false;
         return true;
+    }
+    /// From now on these rows alone, ascending.
+    void keep(std::span<const int> rows) {
+        for (int w = 0; w < width_; ++w)
+            for (std::size_t i = 0; i < rows.size(); ++i) *word(w, int(i)) = *word(w, rows[i]);
+    }
+    void unpack(int v, std::span<std::uint16_t> codes) const {
+        const auto& [w, shift, mask] = places_[v];
+        loops::unpack(word(w, 0), shift, mask, codes);
     }
 
 private:
-    static constexpr int kBlock = 1024;  // rows that are packed while they are at hand
-    Word word(int w, int i) const { return words_[std::size_t(w) * rows_ + i]; }
+    struct Place {
+        int word, shift;
+        Word mask;
+    };
+    Word* word(int w, int i) { return &words_[std::size_t(w) * rows_ + i]; }
+    const Word* word(int w, int i) const { return &words_[std::size_t(w) * rows_ + i]; }
     Word hash_of(int i) const {
         Word hash = 0;
         for (int w = 0; w < width_; ++w) {
-            hash = (hash ^ word(w, i)) * 0x9E3779B97F4A7C15;
+            hash = (hash ^ *word(w, i)) * 0x9E3779B97F4A7C15;
             hash ^= hash >> 29;
         }
         return hash;
     }
     int rows_, width_ = 1;
-    std::vector<Word> words_, hashes_;
+    std::vector<Place> places_;
+    Scratch<Word> words_, hashes_;
 };
 
 /// The first row of every kind, and how many equal it.
@@ -62,6 +81,7 @@ std::pair<std::vector<int>, std::vector<std::int32_t>> merge_rows(const PackedRo
     std::vector<int> first;
     const std::size_t mask = slots.size() - 1;
     for (int i = 0; i < rows; ++i) {
+        if (i + kAhead < rows) __builtin_prefetch(&slots[packed.hash(i + kAhead) & mask]);
         std::size_t slot = packed.hash(i) & mask;
         while (slots[slot] >= 0 && !packed.equal(first[slots[slot]], i))
             slot = (slot + 1) & mask;
@@ -75,15 +95,16 @@ std::pair<std::vector<int>, std::vector<std::int32_t>> merge_rows(const PackedRo
     return {std::move(first), std::move(weights)};
 }
 
-std::vector<Word> state_bitmaps(Codes codes, int arity, int words) {
-    std::vector<Word> bitmaps(std::size_t(arity) * words);
-    if (arity <= kFewStates)
-        for (int state = 0; state < arity; ++state)
-            loops::mark_state(codes, state, &bitmaps[std::size_t(state) * words]);
-    else
-        for (std::size_t i = 0; i < codes.size(); ++i)
-            bitmaps[std::size_t(codes[i]) * words + (i >> 6)] |= Word{1} << (i & 63);
-    return bitmaps;
+/// The bitmaps of all states from a word on, for the rows of these codes; no row is in the words after theirs.
+void mark_states(Column& column, std::size_t words, std::size_t begin, std::size_t end, Codes codes) {
+    const auto bitmap = [&](int state) { return column.bitmaps.data() + std::size_t(state) * words; };
+    for (int state = 0; state < column.arity; ++state) {
+        const auto marked = column.arity <= kFewStates ? begin + words_for(static_cast<int>(codes.size())) : begin;
+        if (marked > begin) loops::mark_state(codes, state, bitmap(state) + begin);
+        std::fill(bitmap(state) + marked, bitmap(state) + end, 0);
+    }
+    if (column.arity > kFewStates)
+        for (std::size_t i = 0; i < codes.size(); ++i) bitmap(codes[i])[begin + i / 64] |= Word{1} << (i & 63);
 }
 
 std::vector<int> state_counts(Codes codes, int arity) {
@@ -122,23 +143,34 @@ void find_others(Column& column) {
 Table::Table(Codes codes, std::span<const int> arities, std::size_t bitmap_bytes, Workers* workers)
     : all_rows(static_cast<int>(codes.size() / std::max<std::size_t>(1, arities.size()))),
       columns(arities.size()) {
-    auto [first, merged_weights] = merge_rows(PackedRows(codes, arities, all_rows, workers), all_rows);
-    weights = std::move(merged_weights);
     const int together = 64 * loops::kWordsTogether;
     const int needed = (all_rows + together - 1) / together * loops::kWordsTogether;
     const std::size_t states = std::accumulate(arities.begin(), arities.end(), std::size_t{0});
     if (states * needed * sizeof(Word) <= bitmap_bytes) words = needed;
+    for (int v = 0; v < n(); ++v) {
+        columns[v].arity = arities[v];
+        columns[v].bitmaps.resize(std::size_t(arities[v]) * words);
+    }
+    PackedRows packed(arities, all_rows);
+    share(workers, (all_rows + kRowsAtHand - 1) / kRowsAtHand, [&](int block) {
+        const int first = block * kRowsAtHand, number = std::min(kRowsAtHand, all_rows - first);
+        const bool is_last = first + number == all_rows;
+        packed.begin(first, number);
+        for (int v = 0; v < n(); ++v) {
+            const auto some = codes.subspan(std::size_t(v) * all_rows + first, number);
+            require(loops::largest(some) < arities[v], "a code must be below its variable's arity");
+            packed.pack(v, first, some);
+            if (words) mark_states(columns[v], words, first / 64, is_last ? words : (first + number) / 64, some);
+        }
+        packed.hash(first, number);
+    });
+    auto [first, merged_weights] = merge_rows(packed, all_rows);
+    weights = std::move(merged_weights);
+    if (merged()) packed.keep(first);
     share(workers, n(), [&](int v) {
-        auto& column = columns[v];
-        const auto all = codes.subspan(std::size_t(v) * all_rows, all_rows);
-        column.arity = arities[v];
-        if (words) column.bitmaps = state_bitmaps(all, arities[v], words);
-        column.codes.resize(rows());
-        if (merged())
-            for (int i = 0; i < rows(); ++i) column.codes[i] = all[first[i]];
-        else
-            std::ranges::copy(all, column.codes.begin());
-        find_others(column);
+        columns[v].codes.resize(rows());
+        packed.unpack(v, columns[v].codes);
+        find_others(columns[v]);
     });
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graphs/node_set.hpp"
+#include "scores/scratch.hpp"
 #include "scores/workers.hpp"
 
 namespace fedbn {
@@ -13,14 +14,15 @@ namespace fedbn {
 struct Column {
     int arity = 0;
     int mode = 0;                            // the state of most merged rows
-    std::vector<std::uint16_t> codes;        // of every merged row
-    std::vector<std::int32_t> other_rows;    // the merged rows that are not in the mode,
-    std::vector<std::uint16_t> other_codes;  // and the state that they are in
-    std::vector<Word> bitmaps;               // one after the other for each state, over all rows
+    Scratch<std::uint16_t> codes;        // of every merged row
+    Scratch<std::int32_t> other_rows;    // the merged rows that are not in the mode,
+    Scratch<std::uint16_t> other_codes;  // and the state that they are in
+    Scratch<Word> bitmaps;               // one after the other for each state, over all rows
 };
 
 struct Table {
-    /// codes: column after column; bitmaps only within so many bytes. The workers help, if there are any.
+    /// codes: column after column, every one below the arity of its column (else ArgumentError); bitmaps only within so
+    /// many bytes. The workers help, if there are any.
     Table(std::span<const std::uint16_t> codes, std::span<const int> arities, std::size_t bitmap_bytes,
           Workers* workers = nullptr);
 

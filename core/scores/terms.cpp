@@ -49,23 +49,25 @@ Terms::Terms(ScoreKind kind, int rows, std::span<const int> arities, std::vector
 void Terms::joint(std::span<const std::int32_t> counts, double log_size, std::span<double> values) {
     auto& slot = slot_of(kind_ == ScoreKind::information ? 0.0 : log_size);
     if (!counts.empty()) make_room(slot, std::ranges::max(counts));
+    std::int64_t one;  // not in memory that borders on another thread's
+    const auto sums = rungs() == 1 ? std::span(&one, 1) : std::span(sums_);
     if (rungs() == 1)
-        add<1>(slot, counts);
+        add<1>(slot, counts, sums);
     else
-        add<0>(slot, counts);
+        add<0>(slot, counts, sums);
     for (std::size_t r = 0; r < rungs(); ++r) {
-        values[r] = sums_[r] / rungs_[r].units;
+        values[r] = sums[r] / rungs_[r].units;
         if (kind_ == ScoreKind::information) values[r] -= size_beyond_one(log_size) * rungs_[r].parameter;
     }
 }
 
 /// A cell without rows adds 0. A term of 0 units is one that is not known, or truly 0.
 template <std::size_t Rungs>
-void Terms::add(Slot& slot, std::span<const std::int32_t> counts) {
+void Terms::add(Slot& slot, std::span<const std::int32_t> counts, std::span<std::int64_t> sums) {
     const std::size_t rungs = Rungs ? Rungs : this->rungs();
     const auto* known = slot.known.data();
     std::int64_t total = 0;
-    std::ranges::fill(sums_, 0);
+    std::ranges::fill(sums, 0);
     for (const int count : counts) {
         const auto place = std::min<std::size_t>(count, places_);
         if ((known[place * rungs + probe_] == 0 && count >= unknown_) || place == places_)
@@ -73,9 +75,9 @@ void Terms::add(Slot& slot, std::span<const std::int32_t> counts) {
         if constexpr (Rungs == 1)
             total += known[place];
         else
-            for (std::size_t r = 0; r < rungs; ++r) sums_[r] += known[place * rungs + r];
+            for (std::size_t r = 0; r < rungs; ++r) sums[r] += known[place * rungs + r];
     }
-    if (Rungs == 1) sums_[0] = total;
+    if (Rungs == 1) sums[0] = total;
 }
 
 Terms::Slot& Terms::slot_of(double log_size) {

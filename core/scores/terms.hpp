@@ -41,7 +41,7 @@ private:
     void begin_bdeu(Slot& slot, std::size_t rung);
     void fill(Slot& slot, int count, std::size_t place);
     template <std::size_t Rungs>
-    void add(Slot& slot, std::span<const std::int32_t> counts);
+    void add(Slot& slot, std::span<const std::int32_t> counts, std::span<std::int64_t> sums);
 
     ScoreKind kind_;
     std::vector<Rung> rungs_;
@@ -49,7 +49,7 @@ private:
     std::size_t probe_;   // the rung that shows whether the terms of a count are known
     int unknown_;         // counts below this are known from the start
     std::vector<Slot> slots_;
-    std::vector<std::int64_t> sums_;
+    std::vector<std::int64_t> sums_;  // of several rungs
 };
 
 }  // namespace fedbn

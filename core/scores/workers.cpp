@@ -7,7 +7,7 @@ namespace fedbn {
 namespace {
 
 constexpr std::uint64_t kLoop = std::uint64_t{1} << 32;
-constexpr int kLooks = 1000;  // some ten microseconds, before a thread goes to sleep
+constexpr int kLooks = 10'000;  // some hundred microseconds, before a thread goes to sleep
 
 std::uint32_t left_of(std::uint64_t offered) { return static_cast<std::uint32_t>(offered); }
 

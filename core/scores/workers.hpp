@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -14,6 +15,9 @@
 #include <vector>
 
 namespace fedbn {
+
+/// What one thread writes often shall be in no line that another reads.
+constexpr std::size_t kCacheLine = 64;
 
 class Workers {
 public:
@@ -51,12 +55,12 @@ private:
 
     // The number of the loop in the upper half, how many of its turns nobody took in the lower one. A turn that was
     // taken keeps the loop from ending, so its fields are read after that only.
-    std::atomic<std::uint64_t> offered_{0};
-    std::atomic<int> unfinished_{0};
-    std::atomic<bool> ended_{false};
+    alignas(kCacheLine) std::atomic<std::uint64_t> offered_{0};
     int turns_ = 0;
     Call call_ = nullptr;
     const void* of_ = nullptr;
+    std::atomic<bool> ended_{false};
+    alignas(kCacheLine) std::atomic<int> unfinished_{0};
     std::atomic<bool> failed_{false};
     std::exception_ptr failure_;
     std::vector<std::thread> threads_;

@@ -64,7 +64,7 @@ def values(score: TabulatedScore, seed: int) -> bytes:
 @settings(max_examples=12, deadline=None)
 @given(
     st.lists(st.sampled_from((1, 2, 2, 3, 7, 40)), min_size=VARIABLES, max_size=VARIABLES),
-    st.sampled_from((ROWS, 300)),
+    st.sampled_from((ROWS, 9_000, 300)),
     st.integers(2, 5),
     st.integers(0, 99),
 )
@@ -72,6 +72,7 @@ def values(score: TabulatedScore, seed: int) -> bytes:
 @example([3] * 18, ROWS, 3, 1)  # bitmaps in parts
 @example([7] * 18, ROWS, 3, 1)  # rows in parts
 @example([3] * 18, 300, 2, 1)  # equal rows, and bitmaps of all
+@example([2] * 18, 9_000, 3, 1)  # bitmaps, and merged rows, which are other rows of a part
 def test_values_have_the_same_bytes_with_any_number_of_threads(
     arities: list[int], kinds: int, threads: int, seed: int
 ) -> None:
