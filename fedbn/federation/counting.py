@@ -472,8 +472,9 @@ def _known_to(
             if not here:
                 continue
             places = [place[family] for family in here]
+            tables = FamilyTables(answers[0].counts.tables.schema, tuple(here))
             answers = tuple(
-                FamilyAnswer(answer.counts.of(here), answer.own[places]) for answer in answers
+                FamilyAnswer(answer.counts.over(tables), answer.own[places]) for answer in answers
             )
         counts, own = _sum(answers)
         known |= counted_of(counts, family_scores(counts, own, ess))

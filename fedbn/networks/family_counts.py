@@ -79,12 +79,12 @@ class FamilyTables:
         if self.schema.kind != "categorical":
             raise DataError("families can be counted in categorical data only")
         require_families(self.families, self.schema.n)
-        sizes = [self.cells_of(family) for family in self.families]
-        if max(sizes) > LARGEST_TABLE:
+        if max(self.sizes) > LARGEST_TABLE:
             raise DataError(
-                f"the table of a family may have at most {LARGEST_TABLE} cells, not {max(sizes)}"
+                "the table of a family may have at most "
+                f"{LARGEST_TABLE} cells, not {max(self.sizes)}"
             )
-        total = sum(min(size, SMALL_CELLS) for size in sizes)
+        total = sum(min(size, SMALL_CELLS) for size in self.sizes)
         if total > MAX_CELLS:
             raise DataError(
                 f"the tables of all families may have at most {MAX_CELLS} cells, not {total}"
@@ -98,9 +98,13 @@ class FamilyTables:
     def require_written(self) -> None:
         """Raise DataError where a table has more than MAX_CELLS cells, too many to be a table of
         probabilities."""
-        largest = max(self.cells_of(family) for family in self.families)
-        if largest > MAX_CELLS:
-            raise DataError(f"a table may have at most {MAX_CELLS} cells, not {largest}")
+        if max(self.sizes) > MAX_CELLS:
+            raise DataError(f"a table may have at most {MAX_CELLS} cells, not {max(self.sizes)}")
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many cells the table of each family has."""
+        return [self.cells_of(family) for family in self.families]
 
     @cached_property
     def arity(self) -> NDArray[np.int64]:
@@ -111,8 +115,7 @@ class FamilyTables:
     @cached_property
     def start(self) -> NDArray[np.int64]:
         """The cells of family f are start[f] to start[f + 1] - 1, int64 [F + 1]."""
-        sizes = [self.cells_of(family) for family in self.families]
-        return np.cumsum([0, *sizes], dtype=np.int64)
+        return np.cumsum([0, *self.sizes], dtype=np.int64)
 
     @cached_property
     def place(self) -> dict[Family, int]:
@@ -210,8 +213,14 @@ class FamilyCounts:
         Raises KeyError where it was not counted.
         """
         f = self.tables.place[family]
-        first, last = np.searchsorted(self.places, self.tables.start[f : f + 2])
+        first, last = self._filled[f : f + 2]
         return self.places[first:last] - self.tables.start[f], self.counts[first:last]
+
+    @cached_property
+    def _filled(self) -> list[int]:
+        """The cells of family f that count any row are those from _filled[f] to _filled[f + 1]."""
+        found: list[int] = np.searchsorted(self.places, self.tables.start).tolist()
+        return found
 
     def table(self, family: Family) -> NDArray[np.int64]:
         """The counts of one family, int64 [q, r].
@@ -230,7 +239,11 @@ class FamilyCounts:
 
     def of(self, families: Iterable[Family]) -> FamilyCounts:
         """The counts of some of these families; raises KeyError where one was not counted."""
-        tables = FamilyTables(self.tables.schema, tuple(sorted(set(families))))
+        return self.over(FamilyTables(self.tables.schema, tuple(sorted(set(families)))))
+
+    def over(self, tables: FamilyTables) -> FamilyCounts:
+        """The counts of the families of other tables under the same schema; raises KeyError where
+        one was not counted."""
         return counts_of_filled(tables, [self.filled_cells(family) for family in tables.families])
 
     def __add__(self, other: FamilyCounts) -> FamilyCounts:
