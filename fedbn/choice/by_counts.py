@@ -450,8 +450,9 @@ def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
     uncounted family has no other; its cost is 0 in every DAG.
     """
     lists: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(state.dag.n)]
+    an_edge = state.edge_cost
     for (node, parents), counted in sorted(state.known.items(), key=lambda item: item[0]):
-        lists[node].append((state.edge_cost * len(parents) - counted.score, parents))
+        lists[node].append((an_edge * len(parents) - counted.score, parents))
     useful = [_drop_dominated(pairs) for pairs in lists]
     for node, parents in state.uncounted:
         useful[node] = [(0.0, parents)]
@@ -467,8 +468,9 @@ def scores_of_one_model(state: Climb) -> dict[Family, float]:
     """
     of_dag = [state.known[each] for each in counted_families(state.dag, state.uncounted)]
     shared = math.fsum(c.shared for c in of_dag) >= math.fsum(c.own for c in of_dag)
+    an_edge = state.edge_cost
     scores = {
-        each: (c.shared if shared else c.own) - state.edge_cost * len(each.parents)
+        each: (c.shared if shared else c.own) - an_edge * len(each.parents)
         for each, c in state.known.items()
     }
     return scores | dict.fromkeys(state.uncounted, 0.0)
