@@ -6,11 +6,12 @@ ClassSearch::ClassSearch(Score& score, Dag start, Rules rules)
     : score_(score),
       graph_(std::move(start)),
       rules_(std::move(rules)),
+      is_constrained_(rules_.knowledge && !rules_.knowledge->says_nothing()),
       apart_(graph_.n(), graph_.n()),
       together_(graph_.n(), graph_.n()),
       rows_(std::size_t(kKinds) * graph_.n()),
       present_score_(total()),
-      cliques_(graph_.adj) {
+      cliques_(graph_.n()) {
     for (auto& row : rows_) row.stale = AllBelow{graph_.n()};
     if (!rules_.knowledge) return;
     const auto& [forbidden, required] = *rules_.knowledge;
@@ -54,7 +55,7 @@ Outcome ClassSearch::climb(std::span<const Kind> kinds, std::optional<std::int64
         Operator* const op = choose(kind, tolerance_at(present_score_));
         if (!op) {
             ++position;
-        } else if (rules_.knowledge && !is_permitted(*op)) {
+        } else if (is_constrained_ && !is_permitted(*op)) {
             op->barred = true;
         } else {
             present_score_ += op->gain;
@@ -64,6 +65,14 @@ Outcome ClassSearch::climb(std::span<const Kind> kinds, std::optional<std::int64
         }
     }
     return Outcome::done;
+}
+
+void ClassSearch::look(std::span<const Kind> kinds) {
+    for (const Kind kind : kinds) {
+        for (int y = 0; y < graph_.n(); ++y)
+            if (any(row(kind, y).stale)) refresh(kind, y);
+        if (choose(kind, tolerance_at(present_score_))) return;
+    }
 }
 
 /// Among the valid operators whose gain is within the tolerance of the greatest, the first by
@@ -116,10 +125,34 @@ double ClassSearch::greatest_gain(Kind kind, double tolerance) {
     }
 }
 
+void ClassSearch::take_away(Dag without, int y, int x) {
+    const Pdag before = std::move(graph_.cpdag);
+    list(without.pa[y], parents_);
+    present_score_ += score_.local(y, parents_);
+    parents_.push_back(x);
+    present_score_ -= score_.local(y, parents_);
+    graph_ = ClassGraph(std::move(without));
+    apart_[y].insert(x), apart_[x].insert(y);
+    void_changed(before, {Kind::remove, y, x});
+}
+
+void ClassSearch::allow(int y, int x) {
+    for (auto [v, z] : {std::pair(y, x), std::pair(x, y)}) {
+        apart_[v].erase(z);
+        row(Kind::insert, v).stale.insert(z);
+    }
+}
+
 /// Apply an operator and void what it touched; false if it was not valid.
 bool ClassSearch::step(Operator op) {
     const Pdag before = graph_.cpdag;
     if (!graph_.apply(op)) return false;
+    void_changed(before, op);
+    return true;
+}
+
+/// Void what an operator touched; of it, the edge and the kind are looked at.
+void ClassSearch::void_changed(const Pdag& before, const Operator& by) {
     const auto& [pa, ch, ne] = graph_.cpdag;
     NodeSet changed(graph_.n());
     bool directed = false;  // whether an undirected edge is not undirected any more
@@ -127,24 +160,23 @@ bool ClassSearch::step(Operator op) {
         if (!equal(before.pa[v], pa[v]) || !equal(before.ne[v], ne[v])) changed.insert(v);
         directed |= !is_subset(before.ne[v], ne[v]);
     }
-    if (op.kind != Kind::insert || directed)  // paths may have closed
+    if (by.kind != Kind::insert || directed)  // paths may have closed
         for (auto& row : rows_) row.ceiling = row.best();
-    mark_stale(Kind::remove, changed, op);
-    mark_stale(Kind::turn, changed, op);
-    if (op.kind == Kind::insert && ne[op.y].has(op.x))
-        for (auto [v, z] : {std::pair(op.y, op.x), std::pair(op.x, op.y)})
+    mark_stale(Kind::remove, changed, by);
+    mark_stale(Kind::turn, changed, by);
+    if (by.kind == Kind::insert && ne[by.y].has(by.x))
+        for (auto [v, z] : {std::pair(by.y, by.x), std::pair(by.x, by.y)})
             if (equal(before.pa[v], pa[v]) && equal(before.ne[v], ne[v] - z)) {
                 changed.erase(v);
                 row(Kind::insert, v).stale |= graph_.adj[z];
                 grow(row(Kind::insert, v), {z});
             }
-    mark_stale(Kind::insert, changed, op);
-    if (rules_.knowledge)
+    mark_stale(Kind::insert, changed, by);
+    if (is_constrained_)
         for (auto& row : rows_) {
             row.ceiling = kInfinity;
             for (auto& other : row.operators) other.barred = false;
         }
-    return true;
 }
 
 }  // namespace fedbn

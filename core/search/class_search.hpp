@@ -49,16 +49,16 @@ struct Row {
 /// The cliques of a graph that grow from one of them, in lexicographic order.
 class Cliques {
 public:
-    Cliques(const NodeSets& adj) : adj_(adj), clique_(adj.size()), choices_(adj.size() + 2, adj.size()) {}
-    /// Begin with a clique, to which nodes of `choice` may be added.
-    void begin(std::span<const int> clique, const Set auto& choice);
+    explicit Cliques(int n) : clique_(n), choices_(n + 2, n) {}
+    /// Begin with a clique of a graph that lives on, to which nodes of `choice` may be added.
+    void begin(const NodeSets& adj, std::span<const int> clique, const Set auto& choice);
     /// The next clique; false after the last. Without `deeper` the present one is not extended.
     bool next(bool deeper = true);
     const NodeSet& present() const { return clique_; }
     int added() const { return static_cast<int>(added_.size()); }
 
 private:
-    const NodeSets& adj_;
+    const NodeSets* adj_ = nullptr;
     NodeSet clique_;
     NodeSets choices_;  // by depth: greater than those tried before, and adjacent to all chosen ones
     std::vector<int> added_;
@@ -73,6 +73,12 @@ public:
     /// Take the best operator of the first kind that has one, until no kind has one. With a budget,
     /// pause once so many sets were counted or rows looked at.
     Outcome climb(std::span<const Kind> kinds, std::optional<std::int64_t> budget);
+    /// Look at the operators of one kind after the other, as far as a climb does before its first step.
+    void look(std::span<const Kind> kinds);
+    /// Move to the class of a member of the present one without its edge x -> y. The pair stays apart
+    /// until it is allowed again.
+    void take_away(Dag without, int y, int x);
+    void allow(int y, int x);
     /// A member of the class that satisfies the knowledge, if there is one. Without knowledge the DAG
     /// becomes the one that depends on the class alone; none for a bug.
     std::optional<Dag> member();
@@ -82,6 +88,7 @@ public:
     double total() { return total_of(score_, graph_.dag.pa); }
     const ClassGraph& graph() const { return graph_; }
     const std::array<std::int64_t, kKinds>& steps() const { return steps_; }
+    bool has_moved() const { return steps_ != std::array<std::int64_t, kKinds>{}; }
     bool met_max_parents() const { return met_max_parents_; }
     bool met_max_t() const { return met_max_t_; }
 
@@ -113,6 +120,7 @@ private:
     bool step(Operator op);
 
     // What a step makes void, in operator_record.cpp.
+    void void_changed(const Pdag& before, const Operator& by);
     void void_row(Row& row);
     void grow(Row& row, std::vector<int> nodes);
     void mark_stale(Kind kind, const NodeSet& changed, const Operator& by);
@@ -120,6 +128,7 @@ private:
     Score& score_;
     ClassGraph graph_;
     Rules rules_;
+    bool is_constrained_;   // whether knowledge may forbid an operator
     NodeSets apart_, together_;  // pairs that are never, or always, adjacent
     std::vector<Row> rows_;
     std::array<std::int64_t, kKinds> steps_{};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "interrupt.hpp"
 #include "search/class_search.hpp"
@@ -12,22 +13,21 @@ namespace fedbn {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr Kind kInOrder[] = {Kind::remove, Kind::turn, Kind::insert};
 constexpr auto kAnyNumber = std::numeric_limits<std::int64_t>::max();
 
 struct Reached {
     Dag dag;
     double total;  // NaN where a family of the DAG is not known
+    std::unique_ptr<ClassSearch> search{};
 };
 
-/// XGES-0 from a DAG.
-Reached climb_from(KnownFamilies& families, Dag start, const Knowledge& known, std::int64_t patience) {
-    static constexpr Kind in_order[] = {Kind::remove, Kind::turn, Kind::insert};
-    if (std::isnan(total_of(families, start.pa))) return {std::move(start), kUnknown};
-    ClassSearch search(families, start, Rules{kAnyNumber, kAnyNumber, known, {}});
-    search.climb(in_order, patience);
-    Dag dag = search.member().value_or(std::move(start));
+/// XGES-0 from where a search is; `start` is a DAG of that class.
+Reached climb(std::unique_ptr<ClassSearch> search, KnownFamilies& families, Dag start, std::int64_t patience) {
+    search->climb(kInOrder, patience);
+    Dag dag = search->member().value_or(std::move(start));
     const double total = total_of(families, dag.pa);
-    return {std::move(dag), total};
+    return {std::move(dag), total, std::move(search)};
 }
 
 Dag without(Dag dag, int y, int x) {
@@ -35,12 +35,17 @@ Dag without(Dag dag, int y, int x) {
     return dag;
 }
 
-/// What the DAG without x -> y leads to: first while the pair stays apart.
-Reached kick(KnownFamilies& families, const Dag& dag, int y, int x, const Knowledge& known, std::int64_t patience) {
-    Knowledge apart = known;
-    apart.forbidden[y].insert(x), apart.forbidden[x].insert(y);
-    Reached reached = climb_from(families, without(dag, y, x), apart, patience);
-    return std::isnan(reached.total) ? reached : climb_from(families, std::move(reached.dag), known, patience);
+/// What the DAG without x -> y leads to: first while the pair stays apart. Of the operators on record only
+/// those are looked at again that this changes.
+Reached kick(const Reached& from, KnownFamilies& families, int y, int x, std::int64_t patience) {
+    Dag start = without(from.dag, y, x);
+    if (std::isnan(total_of(families, start.pa))) return {std::move(start), kUnknown};
+    auto search = std::make_unique<ClassSearch>(*from.search);
+    search->take_away(start, y, x);
+    Reached reached = climb(std::move(search), families, std::move(start), patience);
+    if (std::isnan(reached.total)) return reached;
+    reached.search->allow(y, x);
+    return climb(std::move(reached.search), families, std::move(reached.dag), patience);
 }
 
 }  // namespace
@@ -81,20 +86,25 @@ void KnownFamilies::local_with(int y, std::span<const int> parents, std::span<co
 }
 
 Dag look_around(KnownFamilies& families, Dag start, const Knowledge& known, bool kicks, std::int64_t patience) {
-    Reached best{start, total_of(families, start.pa)};
-    const auto improve = [&](Reached reached) {
-        if (!(reached.total > best.total + tolerance_at(best.total))) return false;
-        best = std::move(reached);
-        return true;
+    const auto search_from = [&](const Dag& dag) {
+        return std::make_unique<ClassSearch>(families, dag, Rules{kAnyNumber, kAnyNumber, known, {}});
     };
-    improve(climb_from(families, std::move(start), known, patience));
+    const auto is_better = [](double total, double than) { return total > than + tolerance_at(than); };
+    const double total = total_of(families, start.pa);
+    Reached best = climb(search_from(start), families, start, patience);
+    if (!is_better(best.total, total)) {
+        if (best.search->has_moved()) best.search = search_from(start), best.search->look(kInOrder);
+        best.dag = std::move(start), best.total = total;
+    }
     for (bool better = kicks; better;) {
         better = false;
-        const Dag from = best.dag;
-        for (int y = 0; y < from.n() && !better; ++y)
-            for (int x : members(from.pa[y] - known.required[y])) {
+        for (int y = 0; y < best.dag.n() && !better; ++y)
+            for (int x : members(best.dag.pa[y] - known.required[y])) {
                 notice_interrupt();
-                if (better = improve(kick(families, from, y, x, known, patience)); better) break;
+                Reached reached = kick(best, families, y, x, patience);
+                if (better = is_better(reached.total, best.total); !better) continue;
+                best = std::move(reached);
+                break;
             }
     }
     return std::move(best.dag);

@@ -5,7 +5,8 @@
 
 namespace fedbn {
 
-void Cliques::begin(std::span<const int> clique, const Set auto& choice) {
+void Cliques::begin(const NodeSets& adj, std::span<const int> clique, const Set auto& choice) {
+    adj_ = &adj;
     clique_.clear();
     for (int v : clique) clique_.insert(v);
     choices_[0] = choice;
@@ -18,7 +19,7 @@ bool Cliques::next(bool deeper) {
         auto choice = choices_[added()];
         if (const int v = deeper ? first(choice) : -1; v >= 0) {
             choice.erase(v);
-            choices_[added() + 1] = choice & adj_[v];
+            choices_[added() + 1] = choice & (*adj_)[v];
             clique_.insert(v);
             added_.push_back(v);
             return true;
@@ -97,13 +98,13 @@ void ClassSearch::refresh_inserts(Row& row, int y) {
     const auto ne = graph_.cpdag.ne[y];
     const auto possible = AllBelow{graph_.n()} - graph_.adj[y] - apart_[y] - y;
     list(possible & row.stale, candidates_);
-    cliques_.begin({}, ne);
+    cliques_.begin(graph_.adj, {}, ne);
     insert_candidates(row, y);
     if (row.grown.empty()) return;
     list(possible - row.stale, candidates_);
     NodeSet choice = ne;
     for (int z : row.grown) choice &= graph_.adj[z];
-    cliques_.begin(row.grown, choice);
+    cliques_.begin(graph_.adj, row.grown, choice);
     insert_candidates(row, y);
 }
 
@@ -137,7 +138,7 @@ void ClassSearch::refresh_deletes(Row& row, int y) {
     const auto& [pa, ch, ne] = graph_.cpdag;
     for (int x : members((row.stale & (pa[y] | ne[y])) - together_[y])) {
         const auto na = graph_.na(y, x);
-        cliques_.begin({}, na);
+        cliques_.begin(graph_.adj, {}, na);
         do {
             list((pa[y] | cliques_.present()) - x, parents_);
             double gain = score_.local(y, parents_);
@@ -154,7 +155,7 @@ void ClassSearch::refresh_turns(Row& row, int y) {
     list(row.stale & (ch[y] | ne[y]), candidates_);
     if (candidates_.empty()) return;
     const int parents = count(pa[y]);
-    cliques_.begin({}, ne[y]);
+    cliques_.begin(graph_.adj, {}, ne[y]);
     bool deeper;
     do {
         const NodeSet& clique = cliques_.present();
