@@ -50,7 +50,9 @@ Deletions::Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights,
 void Deletions::make_edge(int x, int y) {
     const int number = static_cast<int>(edges_.size());
     edge_of_[pair(x, y)] = number;
-    edges_.push_back({x, y, pattern_.na(y, x), pattern_.pdag().pa[y] - x, {}, false, {}});
+    edges_.push_back({x, y, pattern_.na(y, x), pattern_.pdag().pa[y] - x, {}, NodeSet(int(inputs_.size())), false, {}});
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+        if (inputs_[i].joins(x, y)) edges_.back().joined.insert(int(i));
     looked_at_.push_back(-1);
     needed_ += count(nodes_of(edges_.back()));
     note_nodes(number, nodes_of(edges_.back()));
@@ -254,7 +256,10 @@ bool Deletions::apply(int number) {
         const auto arcs = cut_.arcs(inputs_[i]);
         if (arcs.empty()) continue;
         lost.emplace_back(static_cast<int>(i), inputs_[i].remove(arcs));
-        for (const auto& [a, b] : arcs) lost_arcs_.push_back({step, static_cast<int>(i), a, b});
+        for (const auto& [a, b] : arcs) {
+            lost_arcs_.push_back({step, static_cast<int>(i), a, b});
+            if (const auto of = edge_of_.find(pair(a, b)); of != edge_of_.end()) edges_[of->second].joined.erase(int(i));
+        }
     }
     invalidate(lost);
     auto look = pattern_.remove(x, y, slot.h);

@@ -112,6 +112,7 @@ private:
         int x, y;
         NodeSet na, other_parents;  // NA_yx, and Pa(y) - x
         std::vector<int> slots;
+        NodeSet joined;           // the inputs with an arc between x and y
         bool is_waiting = false;  // in the queue of edges, with `bound`
         Ratio bound;              // at most that of each of its slots that is not dead
     };

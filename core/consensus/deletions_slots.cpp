@@ -54,7 +54,7 @@ void Deletions::make_root(int number) {
     slot.u = edge.na;
     slot.unknown = inputs_.size();
     slot.cut.resize(inputs_.size());
-    for (std::size_t i = 0; i < inputs_.size(); ++i) slot.cut[i] = inputs_[i].joins(edge.x, edge.y) ? -2 : -1;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) slot.cut[i] = edge.joined.has(int(i)) ? -2 : -1;
     is_whole_ ? void(slot.bound = bound_of(slot)) : appoint(slot);
     if (source >= 0) {
         carry(source, root);
@@ -175,7 +175,7 @@ bool Deletions::invalidate(Slot& slot, std::span<const std::pair<int, NodeSet>> 
     for (const auto& [i, below] : lost) {
         const int value = slot.cut[i];
         if (value == 0 || value == -1) continue;
-        const int joined = inputs_[i].joins(x, y);
+        const int joined = edges_[slot.edge].joined.has(i);
         if ((value == 1 && joined) || !(below.has(x) || below.has(y) || any(below & slot.high()))) continue;
         change(slot, i, -1 - joined);
     }

@@ -28,14 +28,14 @@ OrderHeuristic::OrderHeuristic(std::vector<std::shared_ptr<SinkRemovals>> inputs
 
 /// The node of smallest mean cost among those left that nothing left must follow; ties by index or
 /// by draw.
-int OrderHeuristic::cheapest(int place) const {
-    std::vector<int> ties;
+int OrderHeuristic::cheapest(int place) {
+    ties_.clear();
     for (int v : members(left_)) {
         if (preceding_.has(v) && any(after_[v] & left_)) continue;
-        if (!ties.empty() && costs_[v] < costs_[ties[0]]) ties.clear();
-        if (ties.empty() || costs_[v] == costs_[ties[0]]) ties.push_back(v);
+        if (!ties_.empty() && costs_[v] < costs_[ties_[0]]) ties_.clear();
+        if (ties_.empty() || costs_[v] == costs_[ties_[0]]) ties_.push_back(v);
     }
-    return ties[draws_.empty() ? 0 : std::size_t(draws_[place] * ties.size())];
+    return ties_[draws_.empty() ? 0 : std::size_t(draws_[place] * ties_.size())];
 }
 
 int OrderHeuristic::extend(int places) {

@@ -22,7 +22,7 @@ public:
     const std::vector<int>& order() const { return order_; }
 
 private:
-    int cheapest(int place) const;
+    int cheapest(int place);
 
     std::vector<std::shared_ptr<SinkRemovals>> inputs_;
     std::vector<std::int64_t> weights_;
@@ -31,6 +31,7 @@ private:
     NodeSet preceding_;  // nodes that something must come after
     std::vector<Ratio> costs_;  // of making a node a sink
     NodeSet left_;
+    std::vector<int> ties_;  // of the place that is looked at
     int empty_;
     std::vector<int> order_;
 };

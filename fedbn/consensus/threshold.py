@@ -17,9 +17,10 @@ not in the denominator.
 
 With the reading `best` what the votes of the inputs elect competes, too, the reading `vote`: the
 edges that a majority of their weight joins, and those above the threshold of `averaged_dag`. It
-costs nothing, and no hostile input can lead it away as it can a path; taken is it only where it is
-strictly nearer to the inputs than every state. A path that was cut short by its limit of time or
-memory may have got hardly below G+, so there it competes in every reading. Where inputs are about
+costs little, and no hostile input can lead it away as it can a path; taken is it only where it is
+strictly nearer to the inputs than every state, so it is not computed where one of these is at LB. A
+path that was cut short by its limit of time or memory may have got hardly below G+, so there it
+competes in every reading. Where inputs are about
 different variables it competes only there: the votes are those of all who see both ends, also of
 inputs without what separates these, and so is the distance by which it would be chosen. What judges
 leave of it (`fedbn.consensus.judged_vote`) is taken there, if it is nearer by more than 5 %.
@@ -209,8 +210,13 @@ def choose_among(
         cut short.
     max_treewidth : see `select_consensus`, also for what is raised.
     """
-    elected = tuple(_elected_states(path, votes)) if compare_votes or path.cut_short else ()
-    eligible = [*states, *elected] if theta is None else _at(states, theta)
+    eligible = list(states) if theta is None else _at(states, theta)
+    elected: tuple[PathState, ...] = ()
+    may_win = theta is None and (max_treewidth is not None or _may_be_beaten(states, votes))
+    if path.cut_short or (compare_votes and may_win):
+        elected = tuple(_elected_states(path, votes))
+    if theta is None:
+        eligible += elected
     chosen = _choose_within(eligible, max_treewidth)
     if path.cut_short or chosen in elected:
         states = (*states, *elected)
@@ -239,6 +245,11 @@ def _consensus_at(
         states=states,
         complete=path.complete,
     )
+
+
+def _may_be_beaten(states: Sequence[PathState], votes: Votes) -> bool:
+    """Whether some DAG may be strictly nearer to the inputs than each of the states."""
+    return min(state.mean_smhd for state in states) > lower_bound(votes)
 
 
 def _choose_within(states: Sequence[PathState], max_treewidth: int | None) -> PathState:

@@ -82,9 +82,12 @@ def averaged_dag(
     found = votes if isinstance(votes, ArcVotes) else ArcVotes.of_matrix(votes)
     least = significance_threshold(found, total) if threshold is None else Fraction(str(threshold))
     a, b = found.pairs.T
-    seen = np.full(len(a), total) if isinstance(total, int) else total[a, b]
-    weights, place = np.unique(seen, return_inverse=True)
-    limits = np.array([int(least * int(weight)) for weight in weights], dtype=np.int64)[place]
+    if isinstance(total, int):
+        seen, limits = np.full(len(a), total), np.full(len(a), int(least * total))
+    else:
+        seen = total[a, b]
+        weights, place = np.unique(seen, return_inverse=True)
+        limits = np.array([int(least * int(weight)) for weight in weights], dtype=np.int64)[place]
     known = (Knowledge() if knowledge is None else knowledge).bits(names)
     columns = (a, b, found.forward, found.back, limits, seen)
     parents = averaged_arcs(np.ascontiguousarray(np.stack(columns, axis=1), np.int64), **known)

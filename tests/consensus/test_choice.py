@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -26,10 +27,12 @@ from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.errors import ConfigError
 from fedbn.fusion.baselines import edge_vote
 from fedbn.fusion.inputs import merge_inputs
+from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.networks.catalog import load_network
 from tests import naive_choice as twin
 from tests.consensus_cases import check, random_case, random_dag
@@ -243,6 +246,28 @@ def test_the_edge_vote_is_taken_where_it_is_strictly_nearer_and_never_for_a_publ
             assert consensus.mean_smhd < min(state.mean_smhd for state in path_states(path))
             assert consensus.theta is None
     assert found > 0
+
+
+def elected_by(path: McbncPath) -> list[DAG]:
+    """What the votes elect."""
+    votes = votes_of(path.inputs)
+    return [
+        averaged_dag(path.names, votes.arc_votes, votes.total, threshold)
+        for threshold in (None, Fraction(1, 2))
+    ]
+
+
+@given(dag_lists(min_nodes=2, max_nodes=6, max_dags=4), st.sampled_from((None, 1, 2)))
+@settings(max_examples=100, deadline=None)
+def test_no_elected_structure_within_the_bound_is_nearer_than_the_choice(
+    dags: list[DAG], width: int | None
+) -> None:
+    path = mcbnc_path(dags)
+    votes = votes_of(path.inputs)
+    distance = choose_among(path, path_states(path), votes, max_treewidth=width).mean_smhd
+    for dag in elected_by(path):
+        if width is None or dag_treewidth(dag) <= width:
+            assert distance <= mean_smhd(dag, dags)
 
 
 def test_a_given_threshold_takes_no_vote() -> None:
