@@ -29,11 +29,15 @@ from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.networks.conditional_gaussian import NumberFamily, Regressions
+from fedbn.networks.moments import without_rounding
 from fedbn.networks.network import configurations
 from fedbn.wording import count_of
 
 _NO_NOISE = 1e-12
 """A residual variance below this share of the variable's own is rounding."""
+
+NOTHING_WITHIN = 1e-10
+"""Where less than this share of a direction is within sites, no constant is told from it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +87,8 @@ def conditional_sums(dataset: Dataset, family: NumberFamily) -> ConditionalSums:
     ends = np.cumsum(rows)
     for c in np.flatnonzero(rows):
         part = values[order[ends[c] - rows[c] : ends[c]]]
-        means[c] = part.mean(axis=0)
+        means[c] = np.where(np.ptp(part, axis=0) == 0.0, part[0], part.mean(axis=0))
         centred = part - means[c]
-        centred[:, np.ptp(part, axis=0) == 0.0] = 0.0  # else rounding of the mean stays
         found = centred.T @ centred
         products[c] = (found + found.T) / 2.0
     return ConditionalSums(rows, means, products)
@@ -213,7 +216,7 @@ def _pool(sites: Sequence[ConditionalSums]) -> tuple[Floats, Floats, Floats]:
     for site in sites:
         off = np.where(site.rows[:, None] > 0, site.means - means, 0.0)
         parts.append(site.products + site.rows[:, None, None] * (off[:, :, None] * off[:, None, :]))
-    return rows, means, _total(parts)
+    return rows, means, without_rounding(rows, means, _total(parts))
 
 
 def _over_configurations(rows: Floats, means: Floats, products: Floats) -> tuple[Floats, Floats]:
@@ -221,7 +224,7 @@ def _over_configurations(rows: Floats, means: Floats, products: Floats) -> tuple
     middle = rows @ means / rows.sum()
     off = means - middle
     whole: Floats = products.sum(axis=0) + (off * rows[:, None]).T @ off
-    return middle, (whole + whole.T) / 2.0
+    return middle, without_rounding(rows.sum(), middle, (whole + whole.T) / 2.0)
 
 
 def _regression(products: Floats) -> tuple[Floats, float]:
@@ -234,7 +237,8 @@ def _regression(products: Floats) -> tuple[Floats, float]:
 
 
 def _shifts(sites: Sequence[ConditionalSums]) -> Floats:
-    """What every site's number lies above the common equations, by least squares; 0 in the mean.
+    """What every site's number lies above the common equations, by least squares; 0 in the mean,
+    and, where that is not told from the equations, as small as can be.
 
     Equations and shifts are fitted together. The equations of a configuration are solved for first,
     about its pooled means; what is left is a system of as many unknowns as there are sites.
@@ -251,9 +255,12 @@ def _shifts(sites: Sequence[ConditionalSums]) -> Floats:
         inverse /= np.outer(scale, scale)
         system -= np.outer(n[:, c], n[:, c]) / rows[c] + off[:, :-1] @ inverse @ off[:, :-1].T
         right += off[:, -1] - off[:, :-1] @ inverse @ products[c][:-1, -1]
-    found = np.asarray(np.linalg.lstsq(system, right, rcond=1e-10)[0], dtype=np.float64)
-    share = n.sum(axis=1)
-    return found - float(share @ found) / float(share.sum())
+    root = np.sqrt(n.sum(axis=1))
+    within, directions = np.linalg.eigh(system / np.outer(root, root))
+    told = directions[:, within > NOTHING_WITHIN]
+    solved = told @ (told.T @ (right / root) / within[within > NOTHING_WITHIN])
+    found = np.asarray(solved / root, dtype=np.float64)
+    return found - float(root**2 @ found) / float((root**2).sum())
 
 
 def _lower(site: ConditionalSums, shift: float) -> ConditionalSums:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
@@ -23,6 +24,9 @@ from fedbn.wording import count_of
 
 _NO_NOISE = 1e-12
 """A residual variance below this share of the variable's own is rounding."""
+
+RESOLUTION = 2.0**-48
+"""A column whose standard deviation is below this share of its mean is constant, up to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +71,8 @@ def family_pairs(dag: DAG) -> tuple[tuple[int, int], ...]:
 def moments_of(dataset: Dataset, pairs: tuple[tuple[int, int], ...]) -> Moments:
     """The moments of a table; raises DataError where the data are categorical."""
     values = dataset.values
-    means = values.mean(axis=0)
+    means = np.where(np.ptp(values, axis=0) == 0.0, values[0], values.mean(axis=0))
     centred = values - means
-    centred[:, np.ptp(values, axis=0) == 0.0] = 0.0  # else rounding of the mean stays
     scatter = np.array([centred[:, i] @ centred[:, j] for i, j in pairs])
     return Moments(dataset.n_rows, means, scatter)
 
@@ -110,6 +113,7 @@ def linear_gaussian_of(dag: DAG, moments: Moments) -> LinearGaussianNetwork:
     scatter = np.full((dag.n, dag.n), np.nan)
     for (i, j), value in zip(family_pairs(dag), moments.scatter.tolist(), strict=True):
         scatter[i, j] = scatter[j, i] = value
+    scatter = without_rounding(moments.rows, moments.means, scatter)
     coefficients = np.zeros((dag.n, dag.n))
     deviations = np.zeros(dag.n)
     for node in range(dag.n):
@@ -125,6 +129,17 @@ def linear_gaussian_of(dag: DAG, moments: Moments) -> LinearGaussianNetwork:
         deviations[node] = math.sqrt(left / moments.rows)
     means = moments.means
     return LinearGaussianNetwork(dag, coefficients, means - means @ coefficients, deviations)
+
+
+def without_rounding(rows: float | Floats, means: Floats, products: Floats) -> Floats:
+    """Sums of products about the means, [..., k, k], with 0 where a column is constant: the means
+    of several sites differ in their last bits, which are no values to regress on.
+
+    rows : [...]; means : [..., k].
+    """
+    spread = np.diagonal(products, axis1=-2, axis2=-1)
+    varies = spread > np.asarray(rows)[..., None] * (RESOLUTION * means) ** 2
+    return np.where(varies[..., :, None] & varies[..., None, :], products, 0.0)
 
 
 def _regression(among: NDArray[np.float64], with_node: NDArray[np.float64]) -> NDArray[np.float64]:

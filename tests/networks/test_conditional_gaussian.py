@@ -335,3 +335,39 @@ def test_what_is_constant_within_sites_has_a_shared_equation(child: float) -> No
     network, shifts = gaussian_parameters(dag, sites)
     assert "b" not in dict(shifts)
     assert network.standard_deviations[1] > 0.01
+
+
+def constant_parents(unit: float) -> dict[str, ConditionalSums]:
+    """Five sites where a parent is constant, 1 unit at three of them, which alone have x of b, and
+    2 units at the others."""
+    rng, sites = np.random.default_rng(3), {}
+    schema = Schema((Variable("a"), Variable("b", ("x", "y")), Variable("c")))
+    family = NumberFamily.of(DAG.from_edges("abc", ["ac", "bc"]), schema, 2)
+    for site, rows in enumerate((200, 40, 3, 10, 41)):
+        a, b = np.full(rows, unit * (1 + (site > 2))), np.arange(rows) % 2 | (site > 2)
+        c = a / unit + b + site + rng.normal(size=rows)
+        sites[str(site)] = conditional_sums(Dataset(schema, np.column_stack([a, b, c])), family)
+    return sites
+
+
+def test_the_rounding_of_a_mean_is_nothing_to_regress_on() -> None:
+    """0.7 has other last bits in the mean of three sites than in each; 1 has not."""
+    exact = regressions_of_sites("c", constant_parents(1.0))
+    found = regressions_of_sites("c", constant_parents(0.7))
+    assert list(exact.shifts) == list(found.shifts) == ["0", "1", "2", "3", "4"]
+    ours, theirs = found.equations, exact.equations
+    np.testing.assert_allclose(ours.coefficients * 0.7, theirs.coefficients, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.standard_deviations, theirs.standard_deviations, rtol=1e-9)
+    np.testing.assert_allclose(ours.intercepts, theirs.intercepts, rtol=1e-9)
+
+
+def test_a_number_that_is_constant_everywhere_has_no_noise_in_any_unit() -> None:
+    schema = Schema.gaussian(("a", "b"))
+    dag = DAG.empty(("a", "b"))
+    for value in (0.3, 1e9 / 3, 4e-7 / 3):
+        sites = {}
+        for site, rows in enumerate((40, 1000, 7)):
+            table = np.column_stack([np.full(rows, value), np.arange(rows)])
+            sites[str(site)] = moments_of(Dataset(schema, table), family_pairs(dag))
+        with pytest.raises(DataError, match="column 'a' has no noise"):
+            gaussian_parameters(dag, sites)
