@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,10 @@ import numpy as np
 
 from clients.request import Request
 from clients.site import Site
-from fedbn.networks.family_counts import Family
+from fedbn.federation.policy import refusal
+from fedbn.networks.family_counts import Family, families_of
+from fedbn.networks.mixed_sums import MixedFamilies, category_tables
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -41,13 +44,53 @@ def table_of_all_products(request: Request, schema: Schema) -> Dataset:
     return table_of_products(request, own, combinations(range(own.n), 2))
 
 
+def table_of_numbers(request: Request, schema: Schema) -> Dataset:
+    """The same of the numbers alone, for their sums and sums of squares."""
+    request.site.policy.require_counts(request.rows, ())
+    return table_of_products(request, schema, (), schema.numbers)
+
+
+def table_of_families(request: Request, schema: Schema, wanted: MixedFamilies) -> Dataset:
+    """The site's columns of what is wanted, where the policy lets sums of families leave some
+    table; whether those of this one may is not looked at."""
+    policy = request.site.policy
+    policy.require_counts(request.rows, families_of([wanted.dag]))
+    policy.require_unrounded()
+    policy.require_cells(np.array([request.rows]))
+    table = policy.permit_exact(agreed_table(request, schema).dataset)
+    return table.with_schema(wanted.schema)
+
+
+def table_of_masked_families(request: Request, wanted: MixedFamilies) -> Dataset:
+    """The site's columns, where the sums of all families may leave under a mask, which is written
+    down. Under masks no family is held back alone: one of a number that tells of few rows holds
+    back all. Counts of categories are those of masked counts, which nobody sees."""
+    from fedbn.privacy.counts_in_sums import tells_few
+
+    policy = request.site.policy
+    table = table_of_families(request, wanted.schema, wanted)
+    least, numbers = policy.rule.least, map(wanted.schema.index, wanted.schema.numbers)
+    few = [v for v in numbers if least > 1 and tells_few(table, wanted.number_family(v), least)]
+    if few:
+        raise refusal("min-cell", f"{count_of(len(few), 'family')} of numbers tell of few rows")
+    counts = category_tables(table, wanted)
+    if counts is not None and request.site.peers is None:
+        policy.permit_counts(counts, compared=True)
+    request.enter_sums(counts)
+    return table
+
+
 def table_of_products(
-    request: Request, schema: Schema, pairs: Iterable[tuple[int, int]]
+    request: Request,
+    schema: Schema,
+    pairs: Iterable[tuple[int, int]],
+    names: Sequence[str] | None = None,
 ) -> Dataset:
-    """The same for the sums of products of these pairs of columns."""
+    """The same for the sums of products of these pairs of columns, all or those with names."""
     policy = request.site.policy
     policy.require_unrounded()
     table = policy.permit_exact(agreed_table(request, schema).dataset).with_schema(schema)
+    table = table if names is None else table.select(names)
     request.enter_sums(_permitted_counts(request, table, tuple(pairs)))
     return table
 

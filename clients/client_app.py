@@ -14,11 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from clients.agreed_tables import agreed_table, table_of_all_products, table_of_products
+from clients.agreed_tables import (
+    agreed_table,
+    table_of_all_products,
+    table_of_families,
+    table_of_products,
+)
 from clients.door import Handler, enter
 from clients.private_runs import keep_structures, kept_structures, reserve_epsilon
 from clients.read_requests import (
@@ -154,10 +158,7 @@ def tell_conditional(request: Request) -> RecordDict:
     own = request.own_part(schema)
     whole = whole_families(dag, own.names)
     wanted = MixedFamilies(with_own_families(dag, own.names), own)
-    policy.require_counts(request.rows, families_of([wanted.dag]))
-    policy.require_unrounded()
-    policy.require_cells(np.array([request.rows]))
-    table = policy.permit_exact(agreed_table(request, schema).dataset).with_schema(own)
+    table = table_of_families(request, schema, wanted)
     counts = category_tables(table, wanted)
     kept = None if counts is None else policy.permit_counts(counts, compared=False)
     told, least = set(), policy.rule.least

@@ -25,7 +25,11 @@ from fedbn.graphs.dag import DAG
 from fedbn.secure.requests import (
     CountRequest,
     CutRequest,
+    EquationRequest,
+    LevelRequest,
     OrderRequest,
+    PlaceRequest,
+    ResidualRequest,
     ScatterRequest,
     ScoreRequest,
     SizeRequest,
@@ -121,8 +125,6 @@ class SumQuestion:
             return f"counts of {count_of(len(request.families), 'family')}"
         if isinstance(request, ScoreRequest):
             return f"own scores of {count_of(len(request.families), 'family')}"
-        if isinstance(request, SizeRequest | ScatterRequest) and request.from_zero:
-            return _SUMS_FROM_ZERO[type(request)]
         return _SUMS[type(request)]
 
 
@@ -133,10 +135,11 @@ _SUMS = {
     VoteRequest: "votes on pairs",
     SizeRequest: "how large the sums of squares of columns are",
     ScatterRequest: "rows and sums of products of all columns about the site's means",
-}
-_SUMS_FROM_ZERO: dict[type, str] = {
-    SizeRequest: "how large the sums of squares of columns about 0 are, and how many rows",
-    ScatterRequest: "rows, sums of all columns, and sums of their products about 0",
+    LevelRequest: "how large the sums of squares of numbers about 0 are, and how many rows",
+    PlaceRequest: "rows, sums of numbers and of their squares",
+    EquationRequest: "rows, counts of categories, and by configuration of these the sums and sums "
+    "of products of numbers",
+    ResidualRequest: "by configuration of categories, the sums of squares that equations leave",
 }
 
 

@@ -15,10 +15,15 @@ from dataclasses import replace
 import numpy as np
 from flwr.app import ConfigRecord
 
-from clients.agreed_tables import table_of_all_products
+from clients.agreed_tables import (
+    table_of_all_products,
+    table_of_masked_families,
+    table_of_numbers,
+)
 from clients.read_requests import SumQuestion, arrays_in, record_of, run_of, sum_of
 from clients.request import Request
 from fedbn.arrays import Ints, Masked
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import STRUCTURES as FORM
 from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
@@ -30,10 +35,18 @@ from fedbn.secure.cohorts import enter_cohort, read_cohorts
 from fedbn.secure.family_sums import families_within, own_counts
 from fedbn.secure.guard import Asked
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
-from fedbn.secure.requests import CountRequest, ScoreRequest, TableRequest
-from fedbn.secure.scatter_sums import LevelError, own_sums
+from fedbn.secure.requests import (
+    CountRequest,
+    EquationRequest,
+    ForParameters,
+    LevelRequest,
+    PlaceRequest,
+    TableRequest,
+)
+from fedbn.secure.scatter_sums import LevelError, TableSums, own_sums
 from fedbn.secure.session import CUT_POINTS, Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join, reply
+from fedbn.secure.summed_families import own_equations, own_place, own_residuals, wanted_families
 
 LOG = logging.getLogger("fedbn.client")
 
@@ -146,13 +159,8 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     if terms.columns and not isinstance(asked, CountRequest):
         raise PolicyError("counts", "sites with different columns send counts alone")
     if not isinstance(asked, CountRequest):
-        from_zero = not isinstance(asked, ScoreRequest) and asked.from_zero
-        if from_zero and request.run.rounds.parameters != "federated":
-            raise PolicyError("query", "sums about 0 are for parameters, and none are wanted")
-        sites = len(terms.members)
-        table = table_of_all_products(request, schema)
         try:
-            return own_sums(asked, table, sites)
+            return _sum_numbers(asked, request, schema, len(terms.members))
         except LevelError as error:
             LOG.warning("%s: the answer is noise", error)
             digest = request_digest(sum_of(request.message).data)
@@ -171,6 +179,24 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
             policy.permit_counts(counts, compared=True)
         request.enter_counts(lambda: counts)
     return values
+
+
+def _sum_numbers(
+    asked: TableSums | ForParameters, request: Request, schema: Schema, sites: int
+) -> Ints:
+    """The same where columns are numbers."""
+    if not isinstance(asked, ForParameters):
+        return own_sums(asked, table_of_all_products(request, schema), sites)
+    if request.run.rounds.parameters != "federated":
+        raise PolicyError("query", "these sums are for parameters, and none are wanted")
+    if isinstance(asked, LevelRequest | PlaceRequest):
+        return own_place(asked, table_of_numbers(request, schema), sites)
+    families = asked if isinstance(asked, EquationRequest) else asked.of
+    wanted = wanted_families(families, schema)
+    table = table_of_masked_families(request, wanted)
+    if isinstance(asked, EquationRequest):
+        return own_equations(asked, table, wanted, sites)
+    return own_residuals(asked, table, wanted, sites)
 
 
 def _require_same(session: ConfigRecord, data: bytes, values: Ints) -> None:

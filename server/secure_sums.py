@@ -176,11 +176,11 @@ def secure_federation(
         network: Network | None = None
         sources = ParameterSources(failure=lacking or "")
         if lacking is None:
-            if schema.kind == "gaussian":
-                result, network, sources = _drive(summed_equations(result), cohort, terms)
-            else:
+            if schema.kind == "categorical":
                 asked = summed_parameters(result, run.parameter_ess)
                 result, network, sources = _drive(asked, cohort, terms)
+            else:
+                result, network, sources = _drive(summed_equations(result, run), cohort, terms)
         fitted = FittedParameters(network, sources)
         tell(sources)
     seconds = time.process_time() - began - cohort.waited
@@ -224,13 +224,10 @@ def require_countable(schema: Schema, run: ServerRun) -> None:
             f"under masks choose = {choose} is for columns of categories where variables = union; "
             f"those of this run are {schema.kind}: sums of products are of all columns of all sites"
         )
-    if run.rounds.parameters == "none":
-        return
-    if schema.kind == "mixed" or run.variables == "union":
+    if run.variables == "union" and run.rounds.parameters == "federated":
         raise ConfigError(
-            "under masks there are parameters for columns of categories, and for numbers alone "
-            f"that all sites have; those of this run are {schema.kind}, with variables = "
-            f"{run.variables}: parameters must be none"
+            "under masks numbers have parameters where all sites have the same columns, not with "
+            "variables = union: parameters must be none"
         )
 
 

@@ -73,10 +73,13 @@ def experiment_from(
     kind = kind_of_score(experiment.learner.score)
     if kind == "mixed" and experiment.data.schema is not None and not experiment.tables.numbers:
         experiment = experiment.change(numbers=read_schema(experiment.data.schema).numbers)
-    aggregation = experiment.consensus.aggregation
-    unsummed = aggregation == "moral-votes" or (aggregation != "open" and kind != "categorical")
+    settings = experiment.consensus
+    no_counts = kind != "categorical" and settings.variables == "union"
+    unsummed = settings.aggregation == "moral-votes" or (
+        settings.aggregation != "open" and no_counts
+    )
     if unsummed and "parameters" not in said:
-        experiment = experiment.change(parameters="none")  # one round; numbers have no counts
+        experiment = experiment.change(parameters="none")
     return _with_knowledge(experiment)
 
 

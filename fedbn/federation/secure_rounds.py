@@ -99,7 +99,8 @@ class SecureResult:
     columns : of how many columns the levels are known (`fedbn.secure.scatter_sums`), where some are
         numbers.
     within : their sums of products within sites, where these were added up.
-    from_zero : how far sums about 0 were added up: 0 not, 1 the levels are known, 2 all.
+    equations : how far sums for parameters were added up, where some columns are numbers: 1 levels
+        about 0, 2 sums, 3 sums of the consensus' families, 4 residuals; 0 none.
     answered : where sites have different columns, those that each of `clients` answered for.
     lacking : why there were no counts to choose by, or no more; empty where there were all.
     """
@@ -117,7 +118,7 @@ class SecureResult:
     families: int = 0
     columns: int = 0
     within: Scatter | None = None
-    from_zero: int = 0
+    equations: int = 0
     lacking: str = ""
     answered: tuple[tuple[str, ...], ...] = ()
 
@@ -167,19 +168,18 @@ def answered_columns(
 def table_requests(run: ServerRun, kind: str) -> int:
     """How often a run may ask for what is summed of tables of a kind: to choose, to climb, and for
     parameters. Of tables with numbers, to choose takes levels, sums of products and own scores, and
-    a climb scores of what GES finds; parameters take levels and sums about 0 beside those that are
-    known from choosing.
+    a climb scores of what GES finds; parameters take levels, sums, sums of families and residuals.
 
     >>> from fedbn.federation.runs import server_run
     >>> from fedbn.federation.settings import Experiment
     >>> climb = Experiment.of(choose="climb", count_rounds=3, parameters="federated")
     >>> [table_requests(server_run(climb), kind) for kind in ("categorical", "gaussian")]
-    [5, 9]
+    [5, 11]
     """
     choose, counted = run.consensus.choose, kind == "categorical"
     first = 0 if choose == "smhd" else 1 if counted else 3
     climb = run.consensus.count_rounds + (not counted) if choose == "climb" else 0
-    of_parameters = 1 if counted else 2 if first else 4
+    of_parameters = 1 if counted else 4
     return first + climb + of_parameters * (run.rounds.parameters == "federated")
 
 
@@ -323,6 +323,7 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         + "; ".join(learned)
         + ".",
         *([_words_on_sums(result)] if result.columns else []),
+        *([_words_on_equations(result)] if result.equations else []),
         *([_words_on_counts(result)] if result.families and not result.columns else []),
         *([_words_on_columns(result)] if result.answered else []),
         f"A pair with one vote of {sites} is one site's; who knows a site's practice may guess "
@@ -399,15 +400,25 @@ def _words_on_sums(result: SecureResult) -> str:
             f"the number of rows and the sums of products of {columns} of all sites together, "
             "within the sites (an indicator of a state is a column)",
         )
-    if result.from_zero:
-        learned.append(
-            "the same of its sum of squares about 0, and of the largest site's number of rows"
-        )
-    if result.from_zero == 2:
-        learned.append("the mean of each column, and the sums of products about these, of all rows")
     if result.families:
         learned.append(
             "the sums of the sites' own scores of "
             f"{count_of(result.families, 'family')}, {_SPREAD}, or that some site has none"
         )
     return "Of the tables it learned " + "; ".join(learned) + "."
+
+
+_OF_PARAMETERS = (
+    "of each number the largest site's sum of squares about 0 to a factor of 16, and the same of "
+    "its number of rows",
+    "of all rows, their number, and of each number the mean and the standard deviation",
+    "counts of the consensus' families of categories; of each number's family, by configuration of "
+    "its categories, the rows, means and covariances of all sites together, and sums of products "
+    f"of the sites' numbers of rows and sums, {_SPREAD}",
+    "what equations with a constant for every site leave in each configuration, but no constant",
+)
+
+
+def _words_on_equations(result: SecureResult) -> str:
+    told = "; ".join(_OF_PARAMETERS[: result.equations])
+    return f"For the parameters it learned {told}."

@@ -17,7 +17,7 @@ from typing import cast
 
 import numpy as np
 
-from fedbn.arrays import Floats, Ints
+from fedbn.arrays import Ints
 from fedbn.choice.by_counts import Climb, Counted, choice_of
 from fedbn.choice.by_scatters import (
     Choosing,
@@ -29,25 +29,28 @@ from fedbn.choice.by_scatters import (
 )
 from fedbn.choice.candidates import CandidateLimits
 from fedbn.data.schema import Schema
-from fedbn.errors import DataError, MessageError, QuorumError
+from fedbn.errors import DataError, MessageError, NetworkError, QuorumError
 from fedbn.federation.counting import STREAM
+from fedbn.federation.known_parameters import dag_with_parameters
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import Lacking, open_summed, with_summed_choice
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.sums_message import require_askable
-from fedbn.graphs.dag import DAG
+from fedbn.fusion.numbers_last import added_edges, turned_edges
+from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import Family
-from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-from fedbn.networks.mixed_parameters import gaussian_parameters_of_sums
-from fedbn.networks.moments import Moments, family_pairs
+from fedbn.networks.mixed_parameters import parameters_of_sums
+from fedbn.networks.mixed_sums import MixedFamilies
 from fedbn.networks.parameter_sources import ParameterSources
-from fedbn.secure.requests import SumRequest
+from fedbn.networks.summed_regressions import own_weights, regressions_of_sums
+from fedbn.scores.mixed import block_widths
+from fedbn.secure.requests import LevelRequest, SizeRequest, SumRequest
 from fedbn.secure.scatter_sums import (
-    sum_from_zero,
     sum_levels,
     sum_own_scores,
     sum_scatters,
 )
+from fedbn.secure.summed_families import request_of, sum_equations, sum_place, sum_residuals
 
 
 def summed_choice_by_scatters(
@@ -58,7 +61,7 @@ def summed_choice_by_scatters(
     sites = len(result.clients)
     try:
         require_askable(result.schema)
-        levels = yield from sum_levels(result.schema)
+        levels = yield from sum_levels(SizeRequest(), sum(block_widths(result.schema)))
         result = replace(result, columns=len(levels))
         total = yield from sum_scatters(result.schema, levels, sites)
     except (QuorumError, DataError, MessageError) as error:
@@ -100,41 +103,46 @@ def summed_choice_by_scatters(
 
 
 def summed_equations(
-    result: SecureResult,
-) -> Generator[
-    SumRequest, Ints, tuple[SecureResult, LinearGaussianNetwork | None, ParameterSources]
-]:
-    """Ask for what the equations of the consensus need where all columns are numbers: those of the
+    result: SecureResult, run: ServerRun
+) -> Generator[SumRequest, Ints, tuple[SecureResult, Network | None, ParameterSources]]:
+    """Ask for what the parameters of the consensus need where columns are numbers: those of the
     open run, as near as fixed point allows. QuorumError and MessageError may be thrown in."""
-    dag, schema, sites = result.consensus.dag, result.schema, len(result.clients)
+    schema, sites, known = result.schema, len(result.clients), run.consensus.known
+    ess = 0.0 if schema.kind == "gaussian" else run.parameter_ess
     try:
-        require_askable(schema)
-        within = result.within
-        if within is None:
-            levels = yield from sum_levels(schema)
-            result = replace(result, columns=len(levels))
-            within = yield from sum_scatters(schema, levels, sites)
-            result = replace(result, within=within)
-        levels = yield from sum_levels(schema, from_zero=True)
-        result = replace(result, from_zero=1)
-        pooled = yield from sum_from_zero(schema, levels, sites, within)
-        result = replace(result, from_zero=2)
-        network, own = gaussian_parameters_of_sums(
-            dag,
-            _moments(dag, pooled.means, pooled.rows, pooled.products),
-            _moments(dag, pooled.means, pooled.rows, within.products),
-            sites,
-            pooled.error,
-        )
-    except (QuorumError, DataError, MessageError) as error:
+        dag = dag_with_parameters(result.consensus.dag, schema, known)
+        wanted = MixedFamilies(dag, schema)
+        levels = yield from sum_levels(LevelRequest(), len(schema.numbers) + 1)
+        result = replace(result, equations=1)
+        place = yield from sum_place(levels, sites)
+        result = replace(result, equations=2)
+        asked = request_of(wanted, place)
+        sums = yield from sum_equations(asked, wanted, place.rows, sites)
+        result = replace(result, equations=3)
+        numbers, names = sums.numbers, schema.names
+        weights = {v: own_weights(names[v], own) for v, own in numbers.items()}
+        left = yield from sum_residuals(asked, numbers, weights, sites)
+        result = replace(result, equations=4)
+        found = {
+            v: regressions_of_sums(names[v], own, weights[v], left[v], sites, ess)
+            for v, own in numbers.items()
+        }
+    except (QuorumError, DataError, MessageError, NetworkError) as error:
         return result, None, ParameterSources(failure=str(error))
-    shifts = tuple((name, ()) for name in own)
-    return result, network, ParameterSources(tuple(sorted(result.clients)), shifts=shifts)
-
-
-def _moments(dag: DAG, means: Floats, rows: int, products: Floats) -> Moments:
-    """Moments of the pairs that stand in a family."""
-    return Moments(rows, means, np.array([products[i, j] for i, j in family_pairs(dag)]))
+    tables = {}
+    if sums.counts is not None:
+        families = {v: wanted.table_family(v) for v in range(dag.n) if v not in numbers}
+        tables = {v: sums.counts.table(each) for v, each in families.items() if each is not None}
+    equations = {v: own for v, (own, _) in found.items()}
+    network = parameters_of_sums(wanted, tables, equations, ess)
+    sources = ParameterSources(
+        tuple(sorted(result.clients)),
+        turned=turned_edges(result.consensus.dag, dag),
+        added=added_edges(result.consensus.dag, dag),
+        against=() if known is None else known.breaches(dag),
+        shifts=tuple((names[v], ()) for v, (_, own) in found.items() if own),
+    )
+    return result, network, sources
 
 
 def _seconds_left(seconds: float | None) -> Callable[[], float | None]:

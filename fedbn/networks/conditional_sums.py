@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -76,9 +77,14 @@ class FittedRegressions:
     shifts: Mapping[str, float]
 
 
-def conditional_sums(dataset: Dataset, family: NumberFamily) -> ConditionalSums:
-    """The sums of a family in a table; raises DataError where a cell is missing."""
+def conditional_sums(
+    dataset: Dataset, family: NumberFamily, centres: Floats | None = None
+) -> ConditionalSums:
+    """The sums of a family in a table, of numbers less these centres, one of each column; raises
+    DataError where a cell is missing."""
     values = np.column_stack([dataset.column(i) for i in family.columns])
+    if centres is not None:
+        values = values - centres
     place = family.configuration(dataset)
     q, k = configurations(family.sizes), len(family.columns)
     rows = np.bincount(place, minlength=q).astype(np.int64)
@@ -111,52 +117,31 @@ def regressions_of_sites(
         it, or there are no more rows than these.
     """
     ordered = sorted(sites, key=lambda site: (_bytes_of(sites[site]), site))
-    here = [sites[site] for site in ordered]
-    shared, spread = _fit_smoothed(name, here, ess)
-    rows = np.sum([each.rows for each in here], axis=0)
-    taking_part = [site for site in ordered if sites[site].rows.any()]
-    if len(taking_part) < 2:
-        return FittedRegressions(shared, {})
-    shifts = _shifts([sites[site] for site in taking_part])
-    moved = [_lower(sites[site], shift) for site, shift in zip(taking_part, shifts, strict=True)]
-    try:
-        own, narrower = _fit_smoothed(name, moved, ess)
-    except DataError:
-        return FittedRegressions(shared, {})
-    if not _are_worth_it(len(taking_part), rows, spread, narrower):
-        return FittedRegressions(shared, {})
-    found = zip(taking_part, map(float, shifts), strict=True)
-    return FittedRegressions(own, dict(sorted(found)))
+    rows, means, _ = _pool([sites[site] for site in ordered])
+    centres = rows @ means / rows.sum()  # far from 0, differences of means would lose digits
+    here = {site: _lower(sites[site], centres) for site in ordered}
+    equations, spread = fit_smoothed(name, list(here.values()), ess)
+    taking_part = {site: own for site, own in here.items() if own.rows.any()}
+    shifts: dict[str, float] = {}
+    if len(taking_part) > 1:
+        found = _shifts(list(taking_part.values()))
+        only = np.outer(found, np.arange(len(centres)) == len(centres) - 1)
+        moved = [_lower(own, by) for own, by in zip(taking_part.values(), only, strict=True)]
+        with suppress(DataError):
+            own, narrower = fit_smoothed(name, moved, ess)
+            if are_worth_it(len(taking_part), rows, spread, narrower):
+                equations = own
+                shifts = dict(sorted(zip(taking_part, map(float, found), strict=True)))
+    return FittedRegressions(above_centres(equations, centres), shifts)
 
 
-def regression_within_sites(
-    name: str, total: ConditionalSums, within: ConditionalSums, sites: int
-) -> Regressions | None:
-    """The own equation of a number without categories among its parents, where BIC says so.
-
-    As `regressions_of_sites` finds it, from sums over the sites: with a constant for every site,
-    least squares is that of the sums of products within sites. Where these do not determine the
-    slopes, the two take different ones of all that fit as well.
-
-    Parameters
-    ----------
-    total, within : of the pooled rows, with sums of products about their means, and about those of
-        each site.
-    sites : how many have rows.
-
-    Raises DataError as `regressions_of_sites`.
-    """
-    _, spread = _fit_smoothed(name, [total], ess=0.0)
-    if sites < 2:
-        return None
-    try:
-        own, narrower = _fit_smoothed(name, [within], ess=0.0)
-    except DataError:
-        return None
-    return own if _are_worth_it(sites, total.rows, spread, narrower) else None
+def above_centres(equations: Regressions, centres: Floats) -> Regressions:
+    """The equations of numbers, from those of the numbers less their centres, float64 [k]."""
+    moved = centres[-1] - equations.coefficients @ centres[:-1]
+    return replace(equations, intercepts=equations.intercepts + moved)
 
 
-def _are_worth_it(sites: int, rows: Ints, spread: Floats, narrower: Floats) -> bool:
+def are_worth_it(sites: int, rows: Ints | Floats, spread: Floats, narrower: Floats) -> bool:
     """Whether constants of so many sites gain more, by BIC, than they cost; and leave more than the
     rounding of what is constant within sites."""
     if (narrower <= _NO_NOISE * spread).any():
@@ -171,7 +156,7 @@ def _bytes_of(site: ConditionalSums) -> bytes:
     return site.rows.tobytes() + site.means.tobytes() + site.products.tobytes()
 
 
-def _fit_smoothed(
+def fit_smoothed(
     name: str, sites: Sequence[ConditionalSums], ess: float
 ) -> tuple[Regressions, Floats]:
     """One regression per configuration, and the variances of the residuals; float [q]."""
@@ -263,11 +248,9 @@ def _shifts(sites: Sequence[ConditionalSums]) -> Floats:
     return found - float(root**2 @ found) / float((root**2).sum())
 
 
-def _lower(site: ConditionalSums, shift: float) -> ConditionalSums:
-    """The sums with the number lower by `shift`."""
-    means = site.means.copy()
-    means[site.rows > 0, -1] -= shift
-    return replace(site, means=means)
+def _lower(site: ConditionalSums, by: Floats) -> ConditionalSums:
+    """The sums with the columns lower by so much, float64 [k]."""
+    return replace(site, means=np.where(site.rows[:, None] > 0, site.means - by, 0.0))
 
 
 def _total(parts: Sequence[Floats]) -> Floats:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbn.arrays import Floats
-from fedbn.errors import DataError, NetworkError
+from fedbn.arrays import Floats, Ints
+from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import (
     ConditionalGaussianNetwork,
     Network,
     Regressions,
 )
-from fedbn.networks.conditional_sums import regression_within_sites, regressions_of_sites
+from fedbn.networks.conditional_sums import regressions_of_sites
 from fedbn.networks.family_counts import Family
 from fedbn.networks.fitting import smoothed_table, with_known_ancestors
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
@@ -25,10 +25,6 @@ from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, po
 
 Shifts = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 Spreads = tuple[tuple[str, tuple[tuple[str, float, float], ...]], ...]
-
-
-NOT_SURE = 1e-4
-"""Maximum share of a residual variance that rounding under masks may have added or taken."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +125,21 @@ def _fit_families(wanted: MixedFamilies, sites: Mapping[str, MixedSums], ess: fl
     return _Fitted(fitted, tuple(shifts))
 
 
+def parameters_of_sums(
+    wanted: MixedFamilies,
+    tables: Mapping[int, Ints],
+    equations: Mapping[int, Regressions],
+    ess: float,
+) -> Network:
+    """The network from counts of all categories, int64 [q, r], and the equations of all numbers."""
+    parameters = tuple(
+        equations[v] if v in equations else smoothed_table(tables[v], ess)
+        for v in range(wanted.dag.n)
+    )
+    mixed = ConditionalGaussianNetwork(wanted.dag, wanted.schema, parameters)
+    return mixed if wanted.categories else linear_gaussian(mixed)
+
+
 def linear_gaussian(network: ConditionalGaussianNetwork) -> LinearGaussianNetwork:
     """The same network, of numbers alone."""
     dag, n = network.dag, network.dag.n
@@ -162,42 +173,6 @@ def gaussian_parameters(
             equations[node] = found.equations
             shifts.append((name, tuple(sorted(found.shifts.items()))))
     return _with_equations(shared, equations), tuple(shifts)
-
-
-def gaussian_parameters_of_sums(
-    dag: DAG, total: Moments, within: Moments, sites: int, error: Floats
-) -> tuple[LinearGaussianNetwork, tuple[str, ...]]:
-    """The same network, and the numbers of which every site has a constant of its own, from sums
-    over the sites: the moments of the pooled rows, and the same with the sums of products about the
-    means of each site. Slopes that a site's rows do not determine may be others.
-
-    error : float64 [n], what the sums of squares of `total` may be off by.
-
-    Raises DataError as `gaussian_parameters`, and where more than `NOT_SURE` of what the parents
-    leave of a number may be such an error.
-    """
-    shared = linear_gaussian_of(dag, total)
-    of_all, of_each = sums_of_moments(total, dag).numbers, sums_of_moments(within, dag).numbers
-    equations = {}
-    for node, name in enumerate(dag.names):
-        own = regression_within_sites(name, of_all[node], of_each[node], sites)
-        if own is not None:
-            equations[node] = own
-    network = _with_equations(shared, equations)
-    _require_sure(network, total.rows, error)
-    return network, tuple(dag.names[node] for node in equations)
-
-
-def _require_sure(network: LinearGaussianNetwork, rows: int, error: Floats) -> None:
-    off = np.sqrt(error)
-    most = (off + np.abs(network.coefficients).T @ off) ** 2
-    unsure = np.flatnonzero(most > NOT_SURE * rows * network.standard_deviations**2)
-    if unsure.size:
-        raise DataError(
-            f"the equation of {network.dag.names[int(unsure[0])]!r} is not exact enough under "
-            "masks: its parents nearly determine it, and some column of its family lies far from "
-            "0; take the same number off at all sites"
-        )
 
 
 def _with_equations(

@@ -31,7 +31,7 @@ class Scatter:
     ----------
     rows : at least 1.
     products : float64 [M, M], symmetric: sum over the rows of (x_i - mean_i) (x_j - mean_j), the
-        means being those of the same site; or about 0, where that is said.
+        means being those of the same site.
 
     Raises
     ------
@@ -55,16 +55,6 @@ def scatter_of_table(dataset: Dataset) -> Scatter:
     """The sums of one table of any kind; raises DataError where a cell is missing."""
     columns, _ = block_columns(dataset)
     return Scatter(dataset.n_rows, scatter_of(columns))
-
-
-def scatter_from_zero(dataset: Dataset) -> Scatter:
-    """Of numbers alone: the sums of products about 0 of the columns and, last, of ones. So the last
-    row has the sums of the columns, and the number of rows. Raises DataError where a column is a
-    category, or a cell is missing."""
-    within, means = scatter_of_table(dataset), np.append(dataset.values.mean(axis=0), 1.0)
-    products = dataset.n_rows * np.outer(means, means)
-    products[:-1, :-1] += within.products
-    return Scatter(dataset.n_rows, products)
 
 
 def sum_of_scatters(scatters: Sequence[Scatter]) -> Scatter:

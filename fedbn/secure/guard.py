@@ -9,15 +9,16 @@ too. What a site cannot check is that the server chose the smallest sums.
 The order of the rounds: order of the inputs, union, cuts, orders of the pruned inputs, their
 unions, votes, then what is summed of tables. Phases may be left out (a graph without edges has no
 cuts), never come back. Tables are asked as often as the terms say, at most: for counts of families;
-or for the levels of columns, then once for sums of products, then for own scores of families, and
-once more for levels and sums about 0. What may leave is for the site's policy to say.
+or for the levels of columns, then once for sums of products, then for own scores of families. For
+parameters of numbers they are asked once for levels about 0, sums, sums of families, and residuals
+of these very families. What may leave is for the site's policy to say.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from fedbn.errors import MessageError, PolicyError
 from fedbn.secure.chains import MAX_CHAIN
@@ -25,9 +26,12 @@ from fedbn.secure.pattern import after, pattern_of
 from fedbn.secure.requests import (
     CutRequest,
     Deletions,
+    EquationRequest,
+    ForParameters,
     Indices,
     OrderRequest,
     OrderState,
+    ResidualRequest,
     ScatterRequest,
     ScoreRequest,
     SizeRequest,
@@ -43,6 +47,9 @@ from fedbn.secure.session import Terms
 Start = tuple[int, int]  # of a state: number of its path, number of deletions
 
 
+_KEPT = ("cuts", "orders", "equations")
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a site was asked so far.
@@ -55,8 +62,10 @@ class Asked:
     cuts : the last request for cuts.
     orders : the paths of the orders, and of every state all the sinks that were told.
     counts : how many requests there were for what is summed of tables.
-    products, from_zero : what was asked of sums of products, about the sites' own means and about
-        0: 0 nothing, 1 levels, 2 the sums.
+    products : what was asked of sums of products: 0 nothing, 1 levels, 2 the sums.
+    parameters : what was asked for those of numbers: 0 nothing, 1 levels, 2 sums, 3 sums of
+        families, 4 residuals.
+    equations : the request for sums of families.
     """
 
     last: bytes = b""
@@ -66,24 +75,25 @@ class Asked:
     orders: OrderRequest | None = None
     counts: int = 0
     products: int = 0
-    from_zero: int = 0
+    parameters: int = 0
+    equations: EquationRequest | None = None
 
     def to_text(self) -> str:
         """For the site's own memory between two rounds."""
-        kept = {"cuts": self.cuts, "orders": self.orders}
+        kept = {name: getattr(self, name) for name in _KEPT}
         parts: dict[str, Any] = {
             name: None if request is None else to_bytes(request, bytes(32), 0).decode("ascii")
             for name, request in kept.items()
         }
         last = self.last.decode("ascii")
-        whole = ("number", "phase", "counts", "products", "from_zero")
+        whole = ("number", "phase", "counts", "products", "parameters")
         return json.dumps(parts | {"last": last} | {name: getattr(self, name) for name in whole})
 
     @classmethod
     def from_text(cls, text: str) -> Asked:
         """The inverse of `to_text`."""
         content = json.loads(text)
-        for name in ("cuts", "orders"):
+        for name in _KEPT:
             if content[name] is not None:
                 content[name] = from_bytes(content[name].encode("ascii"))[0]
         return cls(**content | {"last": content["last"].encode("ascii")})
@@ -249,17 +259,27 @@ def _tables(request: TableRequest, before: Asked, terms: Terms) -> Asked:
     _require(before.phase in (5, 6), "counts are asked for out of turn")
     _require(before.counts < terms.counts, f"{terms.counts} requests for counts were agreed on")
     asked = replace(before, phase=6, counts=before.counts + 1)
+    if isinstance(request, ForParameters):
+        return _for_parameters(request, asked)
     if isinstance(request, SizeRequest | ScatterRequest):
         turn = 0 if isinstance(request, SizeRequest) else 1
-        so_far = before.from_zero if request.from_zero else before.products
-        _require(so_far == turn, "sums of products are asked for out of turn")
-        if request.from_zero:
-            return replace(asked, from_zero=turn + 1)
+        _require(before.products == turn, "sums of products are asked for out of turn")
         return replace(asked, products=turn + 1)
     _require(bool(request.families), "nothing is asked")
     told = before.products == 2 or not isinstance(request, ScoreRequest)
     _require(told, "scores are asked for out of turn")
     return asked
+
+
+def _for_parameters(request: ForParameters, asked: Asked) -> Asked:
+    """The four questions for parameters of numbers come in this order, and once."""
+    turn = get_args(ForParameters).index(type(request))
+    _require(asked.parameters == turn, "sums for parameters are asked for out of turn")
+    if isinstance(request, EquationRequest):
+        asked = replace(asked, equations=request)
+    if isinstance(request, ResidualRequest):
+        _require(request.of == asked.equations, "residuals are of other families")
+    return replace(asked, parameters=turn + 1)
 
 
 def _begins(longer: tuple[Any, ...], shorter: tuple[Any, ...]) -> bool:

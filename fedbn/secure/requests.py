@@ -130,25 +130,63 @@ class CountRequest:
 
 @dataclass(frozen=True)
 class SizeRequest:
-    """Of every column, above which levels the sites' sums of squares are (`scatter_sums`).
-
-    from_zero : about 0, of the numbers and a column of ones; else about the sites' own means, of
-        the columns of all blocks (`fedbn.scores.mixed`).
-    """
-
-    from_zero: bool = False
+    """Of every column of all blocks (`fedbn.scores.mixed`), above which levels the sites' sums of
+    squares about their own means are (`scatter_sums`)."""
 
 
 @dataclass(frozen=True)
 class ScatterRequest:
-    """The rows, and the sums of products of all columns.
+    """The rows, and the sums of products of all columns about the sites' own means.
 
     levels : of every column, the one that no site's sum of squares is above.
-    from_zero : as in `SizeRequest`.
     """
 
     levels: Indices
-    from_zero: bool = False
+
+
+@dataclass(frozen=True)
+class LevelRequest:
+    """Of every number in name order, and of ones, above which levels the sites' sums of squares
+    about 0 are."""
+
+
+@dataclass(frozen=True)
+class PlaceRequest:
+    """The rows, and of every number the sum and the sum of squares (`summed_families`).
+
+    levels : of every number and of ones, as in `ScatterRequest`.
+    """
+
+    levels: Indices
+
+
+@dataclass(frozen=True)
+class EquationRequest:
+    """What tables and equations need of the families of a DAG (`summed_families`).
+
+    families : one of every column, in name order.
+    centres : of every number, in name order: what is taken off it.
+    levels : of every number less its centre, and of ones.
+    """
+
+    families: tuple[Family, ...]
+    centres: tuple[float, ...]
+    levels: Indices
+
+
+@dataclass(frozen=True)
+class ResidualRequest:
+    """Of every number and each configuration of its categories, what equations with a constant of
+    the site's own leave: the sum of squares.
+
+    of : the families, as they were asked for.
+    weights : of every number, constant and slopes of each configuration.
+    levels : of every number, for the sum of squares.
+    """
+
+    of: EquationRequest
+    weights: tuple[tuple[float, ...], ...]
+    levels: Indices
 
 
 @dataclass(frozen=True)
@@ -161,7 +199,9 @@ class ScoreRequest:
     families: tuple[Family, ...]
 
 
-TableRequest = CountRequest | SizeRequest | ScatterRequest | ScoreRequest
+ForParameters = LevelRequest | PlaceRequest | EquationRequest | ResidualRequest
+
+TableRequest = CountRequest | SizeRequest | ScatterRequest | ScoreRequest | ForParameters
 """What is answered from a site's table; everything else is from its structures."""
 
 SumRequest = OrderRequest | UnionRequest | CutRequest | VoteRequest | TableRequest
@@ -175,6 +215,10 @@ _KINDS: dict[str, type[SumRequest]] = {
     "sizes": SizeRequest,
     "scatter": ScatterRequest,
     "scores": ScoreRequest,
+    "levels": LevelRequest,
+    "place": PlaceRequest,
+    "equations": EquationRequest,
+    "residuals": ResidualRequest,
 }
 
 

@@ -22,12 +22,6 @@ largest site's sum of squares; so what is rounded away of the total is less than
 = S · 2^(3 - b) of the geometric mean of the largest sites' two sums of squares: for ten sites
 10 · 2^-54, or 6e-16.
 
-Parameters of numbers need the pooled means and sums of products about these, too. For them the
-sites add their sums about 0, with a column of ones (`scatter_from_zero`), in the same way; the
-server takes the pooled means off (`PooledSums`). What rounding takes is a share of the sum of
-squares about 0; where that is more than `PRECISION` of the sum of squares about the mean, because a
-column lies far from 0, there are no parameters.
-
 A site's own score of a family is mixed BIC less what its residual covariance costs
 (`fedbn.choice.by_scatters`), in whole units as in the open. Of a family that a site refuses it says
 nothing, and hides that it does so: the server learns that some site refuses it.
@@ -48,17 +42,19 @@ from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.networks.family_counts import Family, require_families
 from fedbn.scores.family_scores import FIXED_POINT
-from fedbn.scores.mixed import block_widths
-from fedbn.scores.possible_sums import ROUNDING
-from fedbn.scores.scatter import Scatter, scatter_from_zero, scatter_of_table
+from fedbn.scores.scatter import Scatter, scatter_of_table
 from fedbn.secure.honest_sums import (
-    WRONG_SUMS,
     require_own_mixed_scores,
-    require_products,
     require_rows,
     require_scatter,
 )
-from fedbn.secure.requests import ScatterRequest, ScoreRequest, SizeRequest, SumRequest
+from fedbn.secure.requests import (
+    LevelRequest,
+    ScatterRequest,
+    ScoreRequest,
+    SizeRequest,
+    SumRequest,
+)
 
 LEVELS = 256
 """Of a column; the lowest is for sums of squares of at most 16^-127, the highest of 16^128."""
@@ -76,22 +72,6 @@ class LevelError(MessageError):
 
 
 TableSums = SizeRequest | ScatterRequest | ScoreRequest
-
-
-PRECISION = 1e-8
-"""What rounding may take of a column's sum of squares: its mean may be some 2,000 standard
-deviations from 0 where there are up to 30 sites, and 100 where one of 300 sites is a large one."""
-
-
-class PooledSums(NamedTuple):
-    """Of all sites' rows together: how many there are, the means of the columns, float64 [n], their
-    sums of products about these, float64 [n, n], and what the sums of squares may be off by,
-    float64 [n]."""
-
-    rows: int
-    means: Floats
-    products: Floats
-    error: Floats
 
 
 class OwnScores(NamedTuple):
@@ -116,27 +96,21 @@ def own_sums(request: TableSums, table: Dataset, sites: int) -> Ints:
     MessageError : the levels or families are none of this schema's, or a sum does not fit them.
     DataError : a sum of squares, or a score, is beyond what can be told under masks.
     """
-    if not isinstance(request, ScoreRequest) and request.from_zero:
-        if table.kind != "gaussian":
-            raise MessageError("server: there are sums about 0 of numbers alone")
-        scatter = scatter_from_zero(table)
-    else:
-        scatter = scatter_of_table(table)
+    scatter = scatter_of_table(table)
     if isinstance(request, SizeRequest):
-        return levels_above(scatter)
+        return levels_above(np.diag(scatter.products))
     if isinstance(request, ScatterRequest):
         return fixed_scatter(scatter, request.levels, sites)
     return fixed_scores(scatter, table.schema, request.families, sites)
 
 
-def levels_above(scatter: Scatter) -> Ints:
-    """For every column and each of its levels but the highest: 1 where the sum of squares is above
+def levels_above(own: Floats) -> Ints:
+    """For every column's sum of squares and each of its levels but the highest: 1 where it is above
     the level, else 0; int64 [M * LEVELS].
 
     Raises DataError where a sum of squares is above the highest level, or above 0 and not above the
     lowest.
     """
-    own = np.diag(scatter.products)
     most, least = _largest_of(LEVELS), _largest_of(0)
     if not ((own == 0) | ((own > least) & (own <= most))).all():
         raise DataError(
@@ -152,6 +126,13 @@ def _levels_of(sums: Ints, columns: int) -> tuple[int, ...]:
     """The levels that no site is above, from the hidden answers of all."""
     above = sums.reshape(columns, LEVELS) != 0
     return tuple(int(np.flatnonzero(own)[-1]) + 1 if own.any() else 0 for own in above)
+
+
+def level_of(squares: float) -> int:
+    """The level of a column whose sum of squares is at most so large; DataError where none is."""
+    if squares > _largest_of(LEVELS):
+        raise DataError(f"a sum of squares of {squares:.3g} is too large for a masked sum")
+    return next(k for k in range(LEVELS + 1) if squares <= (_largest_of(k) if k else 0.0))
 
 
 def _largest_of(level: int) -> float:
@@ -173,34 +154,51 @@ def _shifts(levels: Sequence[int], sites: int) -> Ints32:
 
 def fixed_scatter(scatter: Scatter, levels: Sequence[int], sites: int) -> Ints:
     """The rows, and the upper triangle of the sums of products, row by row, in their units; int64
-    [1 + P].
+    [1 + P]; raises as `fixed_products`, and LevelError for the whole."""
+    try:
+        return np.append(scatter.rows, fixed_products(scatter.products, levels, sites))
+    except LevelError as error:
+        raise LevelError(1 + error.length) from None
+
+
+def fixed_products(products: Floats, levels: Sequence[int], sites: int) -> Ints:
+    """The upper triangles of sums of products, float64 [..., M, M], row by row, in their units;
+    int64 [... P].
 
     Raises
     ------
     MessageError : there is not one level for every column.
     LevelError : a sum of squares is above its level.
     """
-    own = np.diag(scatter.products)
-    if len(levels) != len(own) or max(levels, default=0) > LEVELS:
+    own = np.diagonal(products, axis1=-2, axis2=-1)
+    size = own.shape[-1]
+    if len(levels) != size or max(levels, default=0) > LEVELS:
         raise MessageError(
-            f"server: {len(own)} columns have a level of at most {LEVELS} each, not {len(levels)} "
+            f"server: {size} columns have a level of at most {LEVELS} each, not {len(levels)} "
             f"up to {max(levels, default=0)}"
         )
     most = np.array([_largest_of(level) if level else 0.0 for level in levels])
-    products = scatter.products[np.triu_indices(len(own))]
-    if (own > most).any():
-        raise LevelError(1 + len(products))
-    whole = np.rint(np.ldexp(products, _shifts(levels, sites))).astype(np.int64)
-    return np.concatenate([[scatter.rows], whole])
+    row, column = np.triu_indices(size)
+    upper = products[..., row, column]
+    if not (own <= most).all():
+        raise LevelError(upper.size)
+    whole: Ints = np.rint(np.ldexp(upper, _shifts(levels, sites))).astype(np.int64).ravel()
+    return whole
 
 
 def scatter_of_fixed(sums: Ints, levels: Sequence[int], sites: int) -> Scatter:
     """The sums over all sites as they are, from the whole numbers."""
-    upper = np.triu_indices(len(levels))
-    products = np.zeros((len(levels), len(levels)))
-    products[upper] = np.ldexp(sums[1:].astype(np.float64), -_shifts(levels, sites))
-    products = np.triu(products) + np.triu(products, 1).T
-    return Scatter(int(sums[0]), products)
+    return Scatter(int(sums[0]), products_of_fixed(sums[1:], levels, sites))
+
+
+def products_of_fixed(sums: Ints, levels: Sequence[int], sites: int) -> Floats:
+    """The same of whole numbers, int64 [..., P], of `fixed_products`."""
+    size = len(levels)
+    row, column = np.triu_indices(size)
+    products = np.zeros((*sums.shape[:-1], size, size))
+    products[..., row, column] = np.ldexp(sums.astype(np.float64), -_shifts(levels, sites))
+    products[..., column, row] = products[..., row, column]
+    return products
 
 
 def largest_error(scatter: Scatter, levels: Sequence[int], sites: int) -> Floats:
@@ -208,11 +206,15 @@ def largest_error(scatter: Scatter, levels: Sequence[int], sites: int) -> Floats
 
     scatter : as `scatter_of_fixed` gives it.
     """
-    upper = np.triu_indices(len(levels))
-    found = np.zeros_like(scatter.products)
-    found[upper] = sites / 2 * np.ldexp(1.0, -_shifts(levels, sites))
-    found = np.triu(found) + np.triu(found, 1).T
-    return np.asarray(found + np.ldexp(np.abs(scatter.products), -53))
+    off = fixed_error(levels, sites)
+    return np.asarray(np.outer(off, off) + np.ldexp(np.abs(scatter.products), -53))
+
+
+def fixed_error(levels: Sequence[int], sites: int) -> Floats:
+    """Of every column the square root of what fixed point may take of its sum of squares, float64
+    [M]; of a sum of products it takes at most the product of both."""
+    shifts = np.float64(_bits(sites) + 1) / 2 - 2.0 * (np.array(levels, dtype=float) - _LOWEST)
+    return np.asarray(math.sqrt(sites) * np.exp2(-shifts) * (1.0 + 2.0**-50))
 
 
 def fixed_scores(
@@ -240,13 +242,12 @@ def fixed_scores(
 
 
 def sum_levels(
-    schema: Schema, *, from_zero: bool = False
+    request: SizeRequest | LevelRequest, columns: int
 ) -> Generator[SumRequest, Ints, tuple[int, ...]]:
-    """Ask all sites for the levels of all columns: one round; MessageError where the sums are not
+    """Ask all sites for the levels of their columns: one round; MessageError where the sums are not
     of the length of the question."""
-    columns = sum(block_widths(schema)) + from_zero
-    sizes = yield SizeRequest(from_zero)
-    _require_length(sizes, columns * LEVELS)
+    sizes = yield request
+    require_length(sizes, columns * LEVELS)
     return _levels_of(sizes, columns)
 
 
@@ -261,65 +262,11 @@ def sum_scatters(
     """
     columns = len(levels)
     sums = yield ScatterRequest(levels)
-    _require_length(sums, 1 + columns * (columns + 1) // 2)
+    require_length(sums, 1 + columns * (columns + 1) // 2)
     require_rows(int(sums[0]), sites)
     found = scatter_of_fixed(sums, levels, sites)
     require_scatter(found, schema)
     return found
-
-
-def sum_from_zero(
-    schema: Schema, levels: tuple[int, ...], sites: int, within: Scatter
-) -> Generator[SumRequest, Ints, PooledSums]:
-    """Ask all sites, which have numbers alone, for the sums of products about 0 of their columns
-    and of ones, of these levels: one round.
-
-    within : the sums of products about the sites' own means.
-
-    Raises
-    ------
-    MessageError : the sums are not of the length of the question, or are none of a table with
-        `within`.
-    DataError : a column lies too far from 0 (`PRECISION`).
-    """
-    size = len(levels)
-    sums = yield ScatterRequest(levels, from_zero=True)
-    _require_length(sums, 1 + size * (size + 1) // 2)
-    found = scatter_of_fixed(sums, levels, sites) if sums[0] >= 1 else None
-    if found is None or not found.rows == within.rows == found.products[-1, -1]:
-        told = f"{int(sums[0])}" + (f" and {found.products[-1, -1]:.6g}" if found else "")
-        raise MessageError(
-            f"the rows, and the sum of ones, must be {within.rows}, as before, not {told}: "
-            f"{WRONG_SUMS}"
-        )
-    require_products(found.products, ROUNDING * size)
-    return _about_the_means(found, largest_error(found, levels, sites), schema, within)
-
-
-def _about_the_means(total: Scatter, error: Floats, schema: Schema, within: Scatter) -> PooledSums:
-    """The sums less what the pooled means have in them."""
-    means = total.products[-1, :-1] / total.rows
-    squares = np.diag(total.products)[:-1]
-    off = np.diag(error)[:-1] + 2.0 * np.abs(means) * error[-1, :-1] + 2.0**-50 * squares
-    products = total.products[:-1, :-1] - total.rows * np.outer(means, means)
-    own, inside = np.diag(products), np.diag(within.products)
-    if (own < inside * (1.0 - PRECISION) - off).any():
-        name = schema.names[int(np.flatnonzero(own < inside * (1.0 - PRECISION) - off)[0])]
-        raise MessageError(
-            f"the sums of squares of {name!r} are smaller together than within sites: {WRONG_SUMS}"
-        )
-    constant = (inside == 0.0) & (own <= off)
-    far = np.flatnonzero((off > PRECISION * np.maximum(inside, own)) & ~constant)
-    if far.size:
-        first = int(far[0])
-        raise DataError(
-            f"column {schema.names[first]!r} lies too far from 0 for parameters under masks: its "
-            f"mean is {means[first]:.6g}, its standard deviation "
-            f"{math.sqrt(max(own[first], 0.0) / total.rows):.3g}; take the same number off at all "
-            "sites"
-        )
-    products[constant] = products[:, constant] = 0.0
-    return PooledSums(total.rows, means, products, off)
 
 
 def sum_own_scores(
@@ -333,12 +280,12 @@ def sum_own_scores(
     DataError : no sites with so many rows can have these scores.
     """
     sums = yield ScoreRequest(families)
-    _require_length(sums, 2 * len(families))
+    require_length(sums, 2 * len(families))
     own, refused = sums[: len(families)] / FIXED_POINT, sums[len(families) :] != 0
     require_own_mixed_scores(own, families, schema, rows, sites)
     return OwnScores(families, np.where(refused, -np.inf, own))
 
 
-def _require_length(sums: Ints, length: int) -> None:
+def require_length(sums: Ints, length: int) -> None:
     if sums.shape != (length,):
         raise MessageError(f"the sums must be {length} int64, not {sums.dtype} {sums.shape}")

@@ -22,6 +22,7 @@ from fedbn.secure.columns import Columns
 from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
 from fedbn.secure.requests import (
+    LevelRequest,
     ScoreRequest,
     SizeRequest,
     SumRequest,
@@ -33,7 +34,7 @@ from fedbn.secure.words import word_of
 
 Count = Callable[[TableRequest], Ints]
 """What a site answers of its table, or refuses; see `family_sums.own_counts` and
-`scatter_sums.own_sums`."""
+`scatter_sums.own_sums`; of numbers for parameters, `summed_families`."""
 
 
 @dataclass(frozen=True)
@@ -171,5 +172,5 @@ def _hide_presence(request: SumRequest, values: Ints, site: Site, digest: bytes)
     elif isinstance(request, ScoreRequest):
         start = len(request.families)
     else:
-        start = 0 if isinstance(request, SizeRequest) else len(values)
+        start = 0 if isinstance(request, SizeRequest | LevelRequest) else len(values)
     return np.concatenate([values[:start], hide(values[start:], site.key, digest)])

@@ -1,13 +1,15 @@
 """Frozen values as JSON text, written and read by the types of their fields.
 
 A dataclass is an object with all of its fields, a named tuple and a tuple are lists, a mapping with
-texts for keys is an object. Of numbers there are whole ones from 0 to 2^62 - 1 only. A text has one
-form: no spaces, sorted keys, ASCII; whatever is not the text of a value is refused.
+texts for keys is an object. Of numbers there are whole ones from 0 to 2^62 - 1, and finite
+floating-point ones with the fewest digits that tell them. A text has one form: no spaces, sorted
+keys, ASCII; whatever is not the text of a value is refused.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -114,7 +116,12 @@ def _reader_of(kind: Any) -> Reader:
     return _exactly(kind._make, tuple(hints.values()))  # a named tuple
 
 
-_SINGLE = {int: "a whole number from 0 to 2^62 - 1", bool: "true or false", str: "a text"}
+_SINGLE = {
+    int: "a whole number from 0 to 2^62 - 1",
+    float: "a finite floating-point number",
+    bool: "true or false",
+    str: "a text",
+}
 
 
 def _require(holds: bool, words: str, value: Any) -> None:
@@ -124,8 +131,12 @@ def _require(holds: bool, words: str, value: Any) -> None:
 
 def _single(kind: type) -> Reader:
     def read(value: Any) -> Any:
-        whole = kind is not int or (type(value) is int and 0 <= value < MAX_WHOLE)
-        _require(type(value) is kind and whole, _SINGLE[kind], value)
+        fits = type(value) is kind
+        if kind is int:
+            fits = fits and 0 <= value < MAX_WHOLE
+        if kind is float:
+            fits = fits and math.isfinite(value)
+        _require(fits, _SINGLE[kind], value)
         return value
 
     return read

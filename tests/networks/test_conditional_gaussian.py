@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset
@@ -18,7 +17,6 @@ from fedbn.errors import DataError, NetworkError, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
-from fedbn.graphs.random import random_dag
 from fedbn.networks.conditional_gaussian import (
     ConditionalGaussianNetwork,
     NumberFamily,
@@ -33,9 +31,8 @@ from fedbn.networks.conditional_sums import (
 from fedbn.networks.formats import write_network_file
 from fedbn.networks.json_file import network_from_json, network_to_json
 from fedbn.networks.likelihood import log_likelihood
-from fedbn.networks.mixed_parameters import gaussian_parameters, gaussian_parameters_of_sums
-from fedbn.networks.moments import family_pairs, moments_of, pooled_moments
-from fedbn.networks.random import random_linear_gaussian_network
+from fedbn.networks.mixed_parameters import gaussian_parameters
+from fedbn.networks.moments import family_pairs, moments_of
 from tests import naive
 from tests.naive_conditional import (
     equations_in,
@@ -271,54 +268,6 @@ def test_equations_have_one_format(tmp_path: object) -> None:
     network = random_conditional(np.random.default_rng(4), "cn")
     with pytest.raises(ResultsError, match=r"written to \.json alone"):
         write_network_file(network, f"{tmp_path}/network.bif")
-
-
-@given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([0.0, 0.3, 3.0]))
-@settings(deadline=None, max_examples=60)
-def test_sums_over_the_sites_give_the_equations_of_the_sites(
-    seed: int, sites: int, apart: float
-) -> None:
-    """Shared and own ones, by the sums of products about the pooled means and within sites."""
-    rng = np.random.default_rng(seed)
-    dag = random_dag("abcd", edges=4, rng=rng)
-    network = random_linear_gaussian_network(dag, rng=rng)
-    pairs, every = family_pairs(dag), {}
-    for site in range(sites):
-        table = network.sample(int(rng.integers(20, 60)), rng)
-        moved = np.asarray(table.table) + apart * rng.normal(size=4)
-        every[str(site)] = moments_of(Dataset(table.schema, moved), pairs)
-    total = pooled_moments(every, pairs)
-    inside = np.sum([own.scatter for own in every.values()], axis=0)
-    expected, shifts = gaussian_parameters(dag, every)
-    within = replace(total, scatter=inside)
-    found, own = gaussian_parameters_of_sums(dag, total, within, sites, np.zeros(4))
-    assert own == tuple(name for name, _ in shifts)
-    for what in ("coefficients", "intercepts", "standard_deviations"):
-        np.testing.assert_allclose(getattr(found, what), getattr(expected, what), atol=1e-8)
-
-
-def test_one_site_has_no_constant_of_its_own() -> None:
-    rng = np.random.default_rng(1)
-    table = Dataset(Schema.gaussian(("a", "b")), rng.normal(size=(50, 2)))
-    dag = DAG.from_edges(("a", "b"), [("a", "b")])
-    total = moments_of(table, family_pairs(dag))
-    within = replace(total, scatter=total.scatter * (1 - 1e-9))
-    assert gaussian_parameters_of_sums(dag, total, within, 1, np.zeros(2))[1] == ()
-
-
-def test_what_may_be_rounding_gives_no_equation() -> None:
-    """b is a, but for a noise that is as small as what the sums may be off by."""
-    rng = np.random.default_rng(1)
-    a = rng.normal(size=500)
-    table = Dataset(
-        Schema.gaussian(("a", "b")), np.column_stack([a, a + 1e-4 * rng.normal(size=500)])
-    )
-    dag = DAG.from_edges(("a", "b"), [("a", "b")])
-    total = moments_of(table, family_pairs(dag))
-    exact = gaussian_parameters_of_sums(dag, total, total, 1, np.full(2, 1e-12))
-    assert exact[0].standard_deviations[1] == pytest.approx(1e-4, rel=0.1)
-    with pytest.raises(DataError, match="equation of 'b' is not exact enough under masks"):
-        gaussian_parameters_of_sums(dag, total, total, 1, np.full(2, 1e-9))
 
 
 @pytest.mark.parametrize("child", [0.0, 1.0], ids=["one row", "constant within sites"])

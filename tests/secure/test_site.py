@@ -6,6 +6,7 @@ import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,8 +33,12 @@ from fedbn.secure.requests import (
     CountRequest,
     CutRequest,
     Deletion,
+    EquationRequest,
+    LevelRequest,
     OrderRequest,
     OrderState,
+    PlaceRequest,
+    ResidualRequest,
     ScatterRequest,
     ScoreRequest,
     SizeRequest,
@@ -479,16 +484,21 @@ def test_levels_sums_of_products_and_scores_come_in_this_order_the_first_two_onc
     assert (state.products, state.counts) == (2, 4)
 
 
-def test_sums_about_zero_are_asked_once_and_levels_first() -> None:
+def test_sums_for_parameters_are_asked_once_in_their_order_and_of_one_dag() -> None:
     votes = replace(NOTHING_ASKED, phase=5, number=9)
-    steps = [SizeRequest(from_zero=True), ScatterRequest((1,) * (N + 1), from_zero=True)]
-    for before in (0, 1, 2):
+    families = EquationRequest(tuple(Family(v, ()) for v in range(N)), (0.5,) * N, (1,) * (N + 1))
+    steps: list[Any] = [LevelRequest(), PlaceRequest((1,) * (N + 1)), families]
+    steps.append(ResidualRequest(families, ((0.25,),) * N, (1,) * N))
+    for before in range(5):
         for place, request in enumerate(steps):
             if place != before:
-                state = replace(votes, from_zero=before, products=place)
+                state = replace(votes, parameters=before, products=place)
                 assert "out of turn" in disallowed(request, state, counts=4)
-    terms, state = replace(JOINED[0].terms, counts=2), votes
+    terms, state = replace(JOINED[0].terms, counts=4), votes
     for number, request in enumerate(steps, start=10):
         _, state = allow(to_bytes(request, terms.session, number), state, terms, N)
         assert Asked.from_text(state.to_text()) == state
-    assert (state.products, state.from_zero, state.counts) == (0, 2, 2)
+    assert (state.products, state.parameters, state.counts) == (0, 4, 4)
+    other = replace(steps[-1], of=replace(families, centres=(0.75,) * N))
+    asked = replace(votes, parameters=3, equations=families)
+    assert "residuals are of other families" in disallowed(other, asked, counts=4)

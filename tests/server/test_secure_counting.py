@@ -220,12 +220,13 @@ def test_what_cannot_be_counted_is_said() -> None:
     with pytest.raises(ConfigError, match="finds no structures among which counts"):
         VOTED.change(choose="counts")
     numbers, mixed = Schema.gaussian(("a", "b")), Schema((Variable("a"), Variable("b", ("x", "y"))))
-    union = server_run(COUNTED.change(variables="union", choose="smhd"))
-    require_countable(numbers, server_run(COUNTED))
-    for schema, run in ((mixed, server_run(COUNTED)), (numbers, union)):
-        with pytest.raises(ConfigError, match=f"those of this run are {schema.kind}, with variab"):
-            require_countable(schema, run)
-    require_countable(mixed, server_run(COUNTED.change(parameters="none")))
+    union_alone = COUNTED.change(variables="union", choose="smhd", parameters="none")
+    union = server_run(union_alone.change(parameters="federated"))
+    for schema in (numbers, mixed):
+        require_countable(schema, server_run(COUNTED))
+        with pytest.raises(ConfigError, match="not with variables = union: parameters must be no"):
+            require_countable(schema, union)
+        require_countable(schema, server_run(union_alone))
 
 
 def test_a_climb_whose_site_falls_silent_ends_with_what_is_known() -> None:

@@ -10,16 +10,24 @@ import numpy as np
 import pytest
 
 from clients.read_requests import SumQuestion
-from fedbn.errors import ConfigError, PolicyError
+from fedbn.errors import PolicyError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import server_run
 from fedbn.federation.secure_rounds import statements
 from fedbn.federation.settings import Experiment
+from fedbn.networks.conditional_gaussian import Regressions
+from fedbn.networks.family_counts import Family
 from fedbn.networks.parameter_sources import remarks_on
 from fedbn.secure.masks import unmasked_sum
-from fedbn.secure.requests import ScatterRequest, SizeRequest, to_bytes
+from fedbn.secure.requests import (
+    EquationRequest,
+    LevelRequest,
+    PlaceRequest,
+    ResidualRequest,
+    to_bytes,
+)
 from server.server_app import federate
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import run_experiment
@@ -133,6 +141,15 @@ def deployed(folder: Path, policy: str = "") -> list[dict[str, str]]:
     return prepared_nodes(folder, NAMES)
 
 
+def run_deployed(folder: Path, policy: str, **change: Any) -> tuple[Any, list[str]]:
+    """What a run over deployed sites finds, one with this policy, and what its log says."""
+    run = Experiment.of(
+        score="mixed-bic", numbers=NUMBERS, aggregation="secure-sums", min_replies=3, **change
+    )
+    found = federate(InProcessGrid(to_run_config(run), deployed(folder, policy)), server_run(run))
+    return found, [each.words for each in read_log(folder / "north.csv.disclosures.jsonl").entries]
+
+
 @pytest.mark.parametrize(
     ("policy", "refused"),
     [
@@ -146,19 +163,10 @@ def deployed(folder: Path, policy: str = "") -> list[dict[str, str]]:
 def test_sites_look_at_the_same_rules_as_in_the_open(
     tmp_path: Path, policy: str, refused: str
 ) -> None:
-    run = Experiment.of(
-        score="mixed-bic",
-        numbers=NUMBERS,
-        choose="counts",
-        parameters="none",
-        aggregation="secure-sums",
-        min_replies=3,
-    )
-    grid = InProcessGrid(to_run_config(run), deployed(tmp_path, policy))
-    result = federate(grid, server_run(run)).result
+    found, log = run_deployed(tmp_path, policy, choose="counts", parameters="none")
+    result = found.result
     assert (result.choice is None) == bool(refused)
     assert refused in result.lacking
-    log = [each.words for each in read_log(tmp_path / "north.csv.disclosures.jsonl").entries]
     if refused:
         assert result.columns == 0
         assert "Of the tables" not in " ".join(statements(result))
@@ -256,40 +264,135 @@ def test_equations_of_numbers_are_those_of_the_open_run(
         np.testing.assert_allclose(found, given, rtol=1e-7, atol=1e-9)
     assert [name for name, _ in ours.sources.shifts] == [name for name, _ in theirs.sources.shifts]
     assert bool(ours.sources.shifts) == bool(apart)
-    learned = " ".join(statements(ours.result))
-    assert "the mean of each column, and the sums of products about these" in learned
+    (learned,) = [each for each in statements(ours.result) if each.startswith("For the param")]
+    assert "of each number the mean and the standard deviation" in learned
+    assert ours.result.equations == 4
     told = " ".join(remarks_on(ours.sources))
     assert ("so nobody knows a site's" in told) == bool(apart)
     assert "query --site" not in told
 
 
-def test_sums_about_zero_leave_only_where_parameters_are_wanted(
+def test_sums_for_parameters_leave_only_where_these_are_wanted(
     opened: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import server.secure_sums as server
 
-    def greedy(result: Any, _: Any) -> Any:
-        result, *_ = yield from server.summed_equations(result)
+    def greedy(result: Any, run: Any) -> Any:
+        result, *_ = yield from server.summed_equations(result, run)
         return result, "asked for more than was said"
 
     monkeypatch.setattr(server, "summed_choice_by_scatters", greedy)
     experiment = opened.change(
         score="gaussian-bic", numbers=(), choose="climb", sites=numbers_of(tmp_path, 0.0)
     )
-    result = summed(experiment)
-    assert (result.within is not None, result.from_zero) == (True, 0)
+    assert summed(experiment).equations == 0
 
 
-def test_parameters_of_both_kinds_are_refused_under_masks(opened: Experiment) -> None:
-    with pytest.raises(ConfigError, match="those of this run are mixed"):
-        summed(opened.change(parameters="federated"))
+@pytest.mark.parametrize("choose", ["smhd", "climb"])
+def test_parameters_of_both_kinds_are_those_of_the_open_run(
+    opened: Experiment, choose: str
+) -> None:
+    """Three laboratories with constants of their own, as `patients` makes them."""
+    experiment = opened.change(choose=choose, parameters="federated")
+    theirs = run_experiment(experiment)
+    ours = run_experiment(experiment.change(aggregation="secure-sums"))
+    assert ours.network.dag == theirs.network.dag
+    for here, there in zip(ours.network.parameters, theirs.network.parameters, strict=True):
+        if isinstance(there, Regressions):
+            for what in ("coefficients", "intercepts", "standard_deviations"):
+                np.testing.assert_allclose(getattr(here, what), getattr(there, what), rtol=1e-9)
+        else:
+            assert np.array_equal(here, there)
+    shifted = [name for name, _ in theirs.sources.shifts]
+    assert [name for name, _ in ours.sources.shifts] == shifted == ["crp"]
+    for what in ("turned", "added", "against", "sites"):
+        assert getattr(ours.sources, what) == getattr(theirs.sources, what)
+    assert ours.result.equations == 4
 
 
-def test_the_site_s_log_tells_sums_about_zero_from_those_within() -> None:
+@pytest.mark.parametrize(("last", "words"), [(1, 1), (2, 2), (3, 3), (4, 4)])
+def test_what_was_learned_for_parameters_is_said_where_a_site_falls_silent(
+    opened: Experiment, last: int, words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import clients.secure_sums as site
+
+    asked: list[Any] = []
+
+    def counted(honest: Any) -> Any:
+        def answered(*given: Any) -> Any:
+            asked.append(given[0])
+            if len(asked) > len(NAMES) * last:
+                raise PolicyError("counts", "no more")
+            return honest(*given)
+
+        return answered
+
+    for name in ("own_place", "own_equations", "own_residuals"):
+        monkeypatch.setattr(site, name, counted(getattr(site, name)))
+    run = run_experiment(
+        opened.change(choose="smhd", parameters="federated", aggregation="secure-sums")
+    )
+    assert run.result.equations == words
+    assert (run.network is None) == (last < 4)
+    assert ("counts" in run.sources.failure) == (last < 4)
+    (learned,) = [each for each in statements(run.result) if each.startswith("For the param")]
+    assert ("factor of 16" in learned, "the mean" in learned) == (True, last > 1)
+    assert ("of each number's family" in learned, "leave" in learned) == (last > 2, last > 3)
+
+
+@pytest.mark.parametrize("request_", [1, 2, 3, 4])
+def test_sums_for_parameters_that_no_sites_have_leave_none(
+    opened: Experiment, request_: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import clients.secure_sums as site
+
+    asked: list[Any] = []
+
+    def counted(honest: Any) -> Any:
+        def lying(*given: Any) -> Any:
+            asked.append(honest(*given))
+            if len(asked) != len(NAMES) * request_:
+                return asked[-1]
+            return asked[-1][:-1] if request_ == 1 else asked[-1] + 2**58
+
+        return lying
+
+    for name in ("own_place", "own_equations", "own_residuals"):
+        monkeypatch.setattr(site, name, counted(getattr(site, name)))
+    run = run_experiment(
+        opened.change(choose="smhd", parameters="federated", aggregation="secure-sums")
+    )
+    assert run.network is None
+    assert ("all of one length" if request_ == 1 else "masks hide which") in run.sources.failure
+
+
+@pytest.mark.parametrize(
+    ("policy", "refused"),
+    [
+        ("min-cell = 5\n", ""),
+        ("min-cell = 40\n", "min-cell"),  # men of one stage
+        ("counts-max-parents = 1\n", "counts"),
+        ('disclosure = "pcornet"\n', "min-cell"),
+    ],
+)
+def test_sites_look_at_the_same_rules_for_parameters_as_in_the_open(
+    tmp_path: Path, policy: str, refused: str
+) -> None:
+    found, log = run_deployed(tmp_path, policy, parameters="federated")
+    assert (found.network is None) == bool(refused)
+    assert found.sources is not None
+    assert refused in found.sources.failure
+    told = [each for each in log if "counts of categories, and by configuration" in each]
+    assert bool(told) != bool(refused)
+    assert ("sums of squares that equations leave" in log[-1]) != bool(refused)
+
+
+def test_the_site_s_log_tells_sums_for_parameters() -> None:
+    families = EquationRequest((Family(0, ()),), (0.0,), (1, 1))
     for request, words in (
-        (SizeRequest(), "how large the sums of squares of columns are"),
-        (SizeRequest(from_zero=True), "of columns about 0 are, and how many rows"),
-        (ScatterRequest((1,)), "sums of products of all columns about the site's means"),
-        (ScatterRequest((1,), from_zero=True), "sums of all columns, and sums of their products"),
+        (LevelRequest(), "of numbers about 0 are, and how many rows"),
+        (PlaceRequest((1, 1)), "rows, sums of numbers and of their squares"),
+        (families, "by configuration of these the sums and sums of products"),
+        (ResidualRequest(families, ((0.0,),), (1,)), "sums of squares that equations leave"),
     ):
         assert words in SumQuestion(to_bytes(request, bytes(32), 1), None).words

@@ -5,7 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedbn.federation.settings import Experiment
+from simulations.run import run_experiment
 from tests.simulations.conftest import Fedbn
+from tests.simulations.test_mixed_run import NUMBERS, patients
 
 ASIA = ("simulate", "--network", "asia", "--clients", 3, "--rows", 300, "--engine", "in-process")
 
@@ -41,3 +44,42 @@ def test_words_for_people(fedbn: Fedbn) -> None:
     voted = fedbn(*ASIA, "--aggregation", "moral-votes")
     assert "Secure sums: 2 rounds" in voted.out
     assert "minimum cuts" not in voted.out
+
+
+@pytest.mark.usefixtures("packed_flower")
+def test_masked_parameters_depend_neither_on_the_engine_nor_on_the_order_of_sites() -> None:
+    files = []
+    for seed in range(4):
+        files.append(f"{seed}.csv")
+        Path(files[-1]).write_text(patients(seed))
+    experiment = Experiment.of(
+        score="mixed-bic",
+        numbers=NUMBERS,
+        choose="climb",
+        parameters="federated",
+        aggregation="secure-sums",
+        engine="in-process",
+        sites=tuple(files),
+    )
+    found = run_experiment(experiment).network
+    assert found is not None
+    for change in ({"engine": "flower"}, {"sites": tuple(files[::-1])}):
+        assert run_experiment(experiment.change(**change)).network == found
+
+
+@pytest.mark.filterwarnings("default::fedbn.errors.FedbnWarning")
+def test_parameters_of_both_kinds_are_a_default_and_are_asked_as_in_the_open(
+    fedbn: Fedbn, tmp_path: Path
+) -> None:
+    for seed in range(3):
+        Path(f"{seed}.csv").write_text(patients(seed))
+    tables = [f"{seed}.csv" for seed in range(3)]
+    told = fedbn(
+        *("simulate", "--sites", *tables, "--score", "mixed-bic", "--numbers", "age,crp"),
+        *("--engine", "in-process", "--aggregation", "secure-sums", "--out", "sums"),
+    )
+    assert "For the parameters it learned of each number" in told.out
+    assert "of each number's family" in (tmp_path / "sums" / "learned.txt").read_text()
+    asked = ("query", "sums", "--ask", "crp", "--given", "sex=m")
+    assert "quantile 0.5" in fedbn(*asked).out
+    assert "sites alone know" in fedbn(*asked, "--site", "0").error

@@ -136,6 +136,7 @@ SCATTERED = scatter_of_table(Dataset(NUMBERS, RNG.normal(size=(30, 4))))
 QUESTION = Question(2, {"a": (3, 7), "é": (0,)})
 HISTOGRAM = Histogram({"a": {3 << 12: 4, (7 << 12) + 5: 1}, "é": {9: 2}})
 PATHS = ((sums.Deletion(0, 1, (2,)),), ())
+EQUATIONS = sums.EquationRequest(TABLES.families, (0.1, -0.0), (1, 2, 3))
 SUMS = [
     sums.OrderRequest(PATHS, (sums.OrderState(0, 1, (3,), (2, 1)),)),
     sums.UnionRequest(PATHS, (sums.UnionState(1, 0, (0, 1, 2, 3)),)),
@@ -144,7 +145,10 @@ SUMS = [
     sums.VoteRequest(((0, 1), (2, 3)), False),
     sums.CountRequest(TABLES.families, True),
     sums.SizeRequest(),
-    sums.SizeRequest(from_zero=True),
+    sums.LevelRequest(),
+    sums.PlaceRequest((3, 256)),
+    EQUATIONS,
+    sums.ResidualRequest(EQUATIONS, ((-1.5e-300, 1e22), ()), (7, 0)),
     sums.ScatterRequest((0, 128, 256)),
     sums.ScoreRequest(TABLES.families),
 ]
