@@ -7,11 +7,13 @@ namespace fedbn {
 namespace {
 
 constexpr std::uint64_t kLoop = std::uint64_t{1} << 32;
-constexpr int kLooks = 10'000;  // some hundred microseconds, before a thread goes to sleep
+constexpr int kPauses = 1000;  // some ten microseconds, before a thread that waits makes room for others,
+constexpr int kLooks = 1500;   // and some hundred, before it goes to sleep
 
 std::uint32_t left_of(std::uint64_t offered) { return static_cast<std::uint32_t>(offered); }
 
-void pause() {
+void pause(int looks) {
+    if (looks > kPauses) return std::this_thread::yield();
 #if defined(__x86_64__) && defined(__GNUC__)
     __builtin_ia32_pause();
 #endif
@@ -55,7 +57,7 @@ void Workers::run(int turns, Call call, const void* of) {
     int left = unfinished_.load(std::memory_order_acquire);
     for (int looks = 0; left > 0; left = unfinished_.load(std::memory_order_acquire))
         if (++looks < kLooks)
-            pause();
+            pause(looks);
         else
             unfinished_.wait(left, std::memory_order_acquire);
     if (failed_.exchange(false)) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -69,7 +71,7 @@ void Workers::serve(int worker) {
             take_turn(worker, offered);
             looks = 0;
         } else if (++looks < kLooks) {
-            pause();
+            pause(looks);
         } else {
             offered_.wait(offered, std::memory_order_acquire);
             looks = 0;
