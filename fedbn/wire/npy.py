@@ -67,11 +67,15 @@ def arrays_of_npy(
 ) -> dict[str, npt.NDArray[Any]]:
     """Read the arrays of a message from their untrusted `.npy` bytes, keys first.
 
-    Raises MessageError unless the keys are `keys`, the bytes together are at
-    most `max_bytes` and each array is as :func:`array_of_npy` wants it.
+    Raises MessageError unless the keys are `keys`, each has bytes, these together are at most
+    `max_bytes`, and each array is as :func:`array_of_npy` wants it.
     """
     given = dict(parts)
     require_keys(given, keys)
+    for key in keys:
+        if not isinstance(given[key], bytes):
+            kind = type(given[key]).__name__
+            raise MessageError(f"{key} must be the bytes of a .npy file, not {kind}")
     total = sum(len(data) for data in given.values())
     if total > max_bytes:
         raise MessageError(f"a message must have at most {max_bytes} bytes, not {total}")

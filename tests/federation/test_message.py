@@ -340,6 +340,16 @@ def test_a_message_with_too_many_bytes_is_refused_unread() -> None:
         STRUCTURES.read(wire.items(), max_bytes=300)
 
 
+@pytest.mark.parametrize("other", ["text", 5, None, [1], bytearray(b"x")])
+def test_what_is_not_bytes_is_refused(other: object) -> None:
+    arrays, _ = small()
+    wire = {key: npy(array) for key, array in arrays.items()}
+    with pytest.raises(
+        MessageError, match=f"weights must be the bytes of .*{type(other).__name__}"
+    ):
+        STRUCTURES.read({**wire, "weights": other}.items())
+
+
 @settings(max_examples=1500, deadline=None)
 @given(
     st.lists(
