@@ -94,8 +94,9 @@ def _over_columns(state: ServerState, members: Sequence[str]) -> ServerState:
 
 
 def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
-    """The settings of a run of one group's sites: no quorum is above what there is, and nobody and
-    no column that was fused with all is left out."""
+    """The settings of a run of one group's sites: no quorum is above what there is, nobody and no
+    column that was fused with all is left out, and of what is known the group keeps what is about
+    its columns."""
     entries = [
         entry
         for entry, of in zip(grouping.structures, grouping.cut.groups, strict=True)
@@ -104,6 +105,7 @@ def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
     structures = sum(len(entry.dags) for entry in entries)
     rule = replace(
         run.consensus,
+        known=grouping.known_in(group),
         quorum=min(run.consensus.quorum, structures),
         min_sites=1,
         min_replies=min(run.consensus.min_replies, len(entries)),

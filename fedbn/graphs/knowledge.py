@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +175,18 @@ class Knowledge:
         kept = tuple(edge for edge in self.required if {*edge} <= there)
         tiers = tuple(tuple(name for name in tier if name in there) for tier in self.tiers)
         return Knowledge(kept, self._through(there), tuple(tier for tier in tiers if tier))
+
+    def among(self, names: Sequence[str]) -> Knowledge:
+        """What a consensus over some variables keeps: `of_some`, and the forbidden edges of these.
+
+        Examples
+        --------
+        >>> Knowledge(required=(("a", "m"),), forbidden=(("a", "b"), ("m", "b"))).among("ab")
+        Knowledge(required=(), forbidden=(('a', 'b'),), tiers=())
+        """
+        there, some = set(names), self.of_some(names)
+        kept = tuple(edge for edge in self.forbidden if {*edge} <= there)
+        return replace(some, forbidden=(*some.forbidden, *kept))
 
     def _through(self, there: set[str]) -> tuple[Edge, ...]:
         """(later, earlier) of variables that a chain of required edges through others joins."""

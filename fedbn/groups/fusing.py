@@ -36,8 +36,8 @@ class GroupFusion:
     min_judges: int = 1
 
     def __call__(self, structures: Sequence[SiteStructures]) -> DAG:
-        """The consensus of some sites, over the variables of these, names sorted. Raises what these
-        two raise."""
+        """The consensus of some sites, over the variables of these, names sorted; it keeps what is
+        known among them. Raises what these two raise."""
         units = integer_weights(
             [[float(share) for share in entry.shares] for entry in structures],
             [entry.dags for entry in structures],
@@ -48,6 +48,7 @@ class GroupFusion:
             for dag, unit in zip(entry.dags, of_site, strict=True)
             if unit > 0
         ]
+        names = sorted({name for dag, _, _ in weighted for name in dag.names})
         end = None if self.seconds is None else time.monotonic() + self.seconds
         paths = mcbnc_paths(
             [dag for dag, _, _ in weighted],
@@ -56,7 +57,7 @@ class GroupFusion:
             k_max=self.k_max,
             quorum=min(self.quorum, len(weighted)),
             seconds=self.seconds,
-            knowledge=self.known,
+            knowledge=None if self.known is None else self.known.among(names),
             variables=self.variables,
             min_judges=self.min_judges,
             sites=[site for _, _, site in weighted],

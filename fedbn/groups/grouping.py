@@ -43,7 +43,7 @@ class Grouping:
         where nobody was asked.
     sources : whose rows the parameters of every group are of, as `run.json` says it; likewise.
     families : what of every variable differs by counts, where they were asked for.
-    knowledge : what the consensuses keep.
+    knowledge : what the consensuses keep, each as far as its group has the variables.
     """
 
     structures: tuple[SiteStructures, ...]
@@ -87,7 +87,25 @@ class Grouping:
     @cached_property
     def core(self) -> SharedCore:
         """What they share."""
-        return core_of(self.consensuses, self.knowledge)
+        return core_of(self.consensuses, self.known_in_all)
+
+    @property
+    def known_in_all(self) -> Knowledge | None:
+        """What the consensuses of all groups keep, and what they share."""
+        common = set.intersection(*map(self._names_of, range(1, self.count + 1)))
+        return self._known_among(common)
+
+    def known_in(self, group: int) -> Knowledge | None:
+        """What the consensus of a group, numbered from 1, keeps."""
+        return self._known_among(self._names_of(group))
+
+    def _known_among(self, names: set[str]) -> Knowledge | None:
+        return None if self.knowledge is None else self.knowledge.among(sorted(names))
+
+    def _names_of(self, group: int) -> set[str]:
+        """The variables that the sites of a group have."""
+        pairs = zip(self.structures, self.cut.groups, strict=True)
+        return {name for entry, g in pairs if g == group - 1 for name in entry.dags[0].names}
 
     def lines(self) -> tuple[str, str, str]:
         """Three lines for the terminal: the groups, how sure, where they differ."""

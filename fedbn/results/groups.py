@@ -206,11 +206,11 @@ def write_structures(grouping: Grouping, place: Path) -> None:
             for entry, g in zip(grouping.structures, grouping.cut.groups, strict=True)
             if g == group
         ]
-        _write_structure(dag, folder / f"group-{group + 1}", own, grouping.knowledge)
+        _write_structure(dag, folder / f"group-{group + 1}", own, grouping.known_in(group + 1))
     for group, network in enumerate(grouping.networks, start=1):
         if network is not None:
             write_json_network(network, folder / f"network-{group}.json")
-    _write_structure(grouping.core.dag, folder / "core", grouping.structures, grouping.knowledge)
+    _write_structure(grouping.core.dag, folder / "core", grouping.structures, grouping.known_in_all)
 
 
 def _write_structure(

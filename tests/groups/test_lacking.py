@@ -39,6 +39,7 @@ from fedbn.groups.profiles import (
 )
 from fedbn.groups.regions import regions_between
 from fedbn.groups.tree import tree_of
+from fedbn.networks.catalog import load_network
 from fedbn.networks.random import node_names
 from simulations.cli import app
 from simulations.studies.groups.populations import (
@@ -320,6 +321,33 @@ def test_a_run_counts_and_estimates_in_every_group(tmp_path: Path) -> None:
     assert "xray" not in alone["nodes"]
     there = json.loads((tmp_path / "out/groups/network-2.json").read_text(encoding="utf-8"))
     assert there == json.loads((tmp_path / "alone/network.json").read_text(encoding="utf-8"))
+
+
+def test_groups_keep_what_is_known_among_their_variables(tmp_path: Path) -> None:
+    """By structures and by counts. An edge of a variable that a group lacks is not for it."""
+    asia, rng, known = load_network("asia"), np.random.default_rng(2), tmp_path / "known.toml"
+    known.write_text(
+        'required = [["asia", "tub"]]\nforbidden = [["bronc", "smoke"]]\n'
+        'tiers = [["asia", "smoke"], ["lung", "xray"]]\n'
+    )
+    kinds = (["asia", "lung", "tub", "xray"], ["bronc", "lung", "smoke", "xray"])
+    sites = [str(tmp_path / f"s{i}.csv") for i in range(4)]
+    for i, path in enumerate(sites):
+        write_table(asia.sample(500, rng).select(kinds[i // 2]), Path(path))
+    names = tmp_path / "groups.csv"
+    names.write_text("site,group\n" + "".join(f"s{i},{'ab'[i // 2]}\n" for i in range(4)))
+    for choose in ("smhd", "counts"):
+        out = tmp_path / choose
+        wanted = ["--variables", "union", "--knowledge", str(known), "--choose", choose]
+        wanted += ["--set", f"groups-file={names}", "--engine", "in-process", "--out", str(out)]
+        command("simulate", "--sites", *sites, *wanted)
+        first, second, core = (
+            {tuple(edge) for edge in json.loads((out / "groups" / file).read_text())["edges"]}
+            for file in ("group-1.json", "group-2.json", "core.json")
+        )
+        assert ("asia", "tub") in first
+        assert all("asia" not in edge for edge in second | core)
+        assert ("smoke", "bronc") in second
 
 
 @pytest.mark.parametrize("pattern", ["random-20", "panels-20", "kinds-20", "halves-20"])

@@ -76,7 +76,10 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
         "scale": _scale_of(tree),
         "joins": [[int(a), int(b), decimal(float(h))] for a, b, h, _ in tree.linkage.tolist()],
         "pairs": [list(pair) for pair in pairs],
-        "codes": [_codes(dag, pairs, grouping.knowledge) for dag in grouping.consensuses],
+        "codes": [
+            _codes(dag, pairs, grouping.known_in(group))
+            for group, dag in enumerate(grouping.consensuses, start=1)
+        ],
         "rows": [
             [d.group, d.other, d.kind, printable_name(d.variable), printable_name(d.second),
              d.mark, d.other_mark, f"{d.votes} of {d.sites}", f"{d.other_votes} of {d.other_sites}",
