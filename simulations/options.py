@@ -146,6 +146,14 @@ def table_settings() -> list[tuple[str, Setting]]:
     return [(TABLES, each) for each in settings_of(TableSettings)]
 
 
+_FORM = ("missing", "separator", "decimal", "encoding", "header", "skip-lines", "sheet")
+
+
+def form_settings() -> list[tuple[str, Setting]]:
+    """Those of them that say how a file is read."""
+    return [(panel, each) for panel, each in table_settings() if each.key in _FORM]
+
+
 _CONSENSUS = (
     "fusion",
     "fusion-settings",

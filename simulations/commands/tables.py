@@ -19,7 +19,14 @@ from fedbn.data.spellings import require_one_spelling, require_shared_states
 from fedbn.data.tables import read_dataset, read_schema, write_schema
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.wording import count_of
-from simulations.options import Json, SchemaFile, TableFile, table_settings, with_settings
+from simulations.options import (
+    Json,
+    SchemaFile,
+    TableFile,
+    form_settings,
+    table_settings,
+    with_settings,
+)
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -29,17 +36,14 @@ if TYPE_CHECKING:
     from fedbn.federation.site_file import SiteFile
 
 
-@with_settings(table_settings)
+@with_settings(form_settings)
 def inspect(
     table: TableFile,
     *,
     given: Mapping[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Look at a table: kinds of columns, missing cells, proposed cuts, the command to copy.
-
-    Only --missing and the options on the form of the file have an effect here.
-    """
+    """Look at a table: kinds of columns, missing cells, proposed cuts, the command to copy."""
     from fedbn.data.inspection import inspect
     from simulations.terminal import print_json, print_table, rows_table
 
