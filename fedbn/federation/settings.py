@@ -413,8 +413,8 @@ class RoundSettings(Settings):
     )
     parameters: str = setting(
         "none",
-        "Whether to estimate the consensus' parameters: federated (from sums of counts, where the "
-        "sites' policies allow it) or none.",
+        "Whether to estimate the consensus' parameters: federated (from sums of counts and, for "
+        "numbers, of products, where the sites' policies allow it) or none.",
         one_of("federated", "none"),
     )
     parameter_ess: float | None = setting(
