@@ -234,7 +234,7 @@ def update(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add or remove clients, change the knowledge or give groups, and fuse the kept structures again.
+    """Add or remove clients, change the knowledge or give groups; fuse the kept structures again.
 
     No client is asked again. A new client learns with the run's schema first:
     fedbn learn new.csv --schema FOLDER/schema.json --out new.json
