@@ -322,9 +322,11 @@ class ConsensusSettings(Settings):
         super().__post_init__()
         self._require_variables()
         if requested_groups(self.groups) != 1 and self.aggregation != "open":
+            given = "or give them (groups-file)"
+            alone = "or run each group by itself"  # where sites have different columns
             raise ConfigError(
                 f"groups is {self.groups}, but groups cannot be found from sums over all sites: "
-                "use aggregation = open, or give them (groups-file)"
+                f"use aggregation = open, {given if self.variables == 'same' else alone}"
             )
         if self.groups != "no" and self.groups_file is not None:
             raise ConfigError(

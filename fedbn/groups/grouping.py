@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.arrays import Bools
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -98,6 +99,13 @@ class Grouping:
     def known_in(self, group: int) -> Knowledge | None:
         """What the consensus of a group, numbered from 1, keeps."""
         return self._known_among(self._names_of(group))
+
+    def seen_in(self, group: int) -> Bools:
+        """bool [n, n]: the pairs that a site of a group, numbered from 1, has both variables of."""
+        pairs = zip(self.structures, self.cut.groups, strict=True)
+        own = [entry.dags[0].names for entry, g in pairs if g == group - 1]
+        has = np.stack([np.isin(self.tree.profiles.names, names) for names in own])
+        return np.asarray((has[:, :, None] & has[:, None]).any(axis=0))
 
     def _known_among(self, names: set[str]) -> Knowledge | None:
         return None if self.knowledge is None else self.knowledge.among(sorted(names))

@@ -28,7 +28,7 @@ from fedbn.groups.beyond_rows import PRECISIONS, beyond_rows
 from fedbn.groups.cut import cut_by_test, cut_into
 from fedbn.groups.differences import differences_of
 from fedbn.groups.fusing import GroupFusion
-from fedbn.groups.grouping import group_sites
+from fedbn.groups.grouping import given_groups, group_sites
 from fedbn.groups.judged_pairs import judged_pairs, pairs_apart
 from fedbn.groups.one_population import explained_by_parts
 from fedbn.groups.profiles import (
@@ -41,6 +41,7 @@ from fedbn.groups.regions import regions_between
 from fedbn.groups.tree import tree_of
 from fedbn.networks.catalog import load_network
 from fedbn.networks.random import node_names
+from fedbn.results.page.groups import groups_content, groups_section
 from simulations.cli import app
 from simulations.studies.groups.populations import (
     base_network,
@@ -52,6 +53,7 @@ from tests import naive_groups as naive
 from tests.groups.test_groups import sites_of, two_populations
 
 UNION = GroupFusion(variables="union")
+DRAWING = dict.fromkeys(("labels", "boxes", "paths", "size"), ()) | {"box_height": 20}
 
 
 @given(st.integers(1, 7), st.integers(0, 10_000))
@@ -252,6 +254,21 @@ def test_who_lacks_a_variable_has_no_vote_on_a_difference() -> None:
     assert differences_of((0, 0, 1, 1), alone, [abc[0], abc[1]]) == ()
 
 
+def test_the_report_draws_pairs_that_a_group_cannot_know_as_such() -> None:
+    abc, bcd = (DAG.from_edges(names, [names[:2], names[1:]]) for names in ("abc", "bcd"))
+    entries = sites_of([abc, abc, bcd, bcd])
+    given = {entry.site: f"group {place // 2}" for place, entry in enumerate(entries)}
+    content = groups_content(given_groups(entries, given, UNION, UNION(entries)), DRAWING)
+    codes = {
+        f"{'abcd'[i]}{'abcd'[j]}": of_groups
+        for (i, j), *of_groups in zip(content["pairs"], *content["codes"], strict=True)
+    }
+    assert codes == {"ab": [3, 4], "bc": [3, 3], "cd": [4, 3]}
+    assert "Faint dots: no site of one of the groups" in groups_section(content)
+    alike = given_groups(sites_of([abc] * 4), given, UNION)
+    assert "Faint" not in groups_section(groups_content(alike, DRAWING))
+
+
 def test_other_variables_than_those_of_the_consensus_are_refused() -> None:
     entries = sites_of([DAG.empty("ab"), DAG.empty("bc")])
     with pytest.raises(StructureError, match="all sites must have the same variables"):
@@ -260,6 +277,8 @@ def test_other_variables_than_those_of_the_consensus_are_refused() -> None:
         profiles_of(entries, DAG.empty("ab"))
     with pytest.raises(ConfigError, match=r"groups-file = g.csv and aggregation = secure-sums"):
         ConsensusSettings(variables="union", groups_file="g.csv", aggregation="secure-sums")
+    with pytest.raises(ConfigError, match="use aggregation = open, or run each group by itself"):
+        ConsensusSettings(variables="union", groups="auto", aggregation="secure-sums")
 
 
 # --- the commands -------------------------------------------------------------------------------

@@ -174,6 +174,7 @@ def test_the_report_draws_what_is_not_known_as_such(outcome: Outcome) -> None:
     assert page.count('class="unknown" d=') == 2
     assert "c and e: not known, no site has both" in page
     assert "Whether 2 pairs of variables are joined: no site has both." in page
+    assert "No site has both variables of 2 pairs (status" in page
     assert "in the structures of all sites that have both ends" in page
     assert "Who measures what" in page
     assert '<th scope="col">Judges</th>' in page

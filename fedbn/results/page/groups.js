@@ -55,14 +55,14 @@ function drawGroup(box, own, other) {
   svg.setAttribute("aria-label", `Network of group ${own + 1}`);
   groups.pairs.forEach(([i, j], k) => {
     const here = groups.codes[own][k], there = groups.codes[other][k];
-    if (!here && !there) return;
-    const kind = !here ? "away" : !there ? "only" : here !== there ? "turned" : "both";
-    const code = here || there, from = code === 2 ? j : i, to = code === 2 ? i : j;
+    if (here % 4 === 0 && there % 4 === 0) return;
+    const kind = here === 4 || there === 4 ? "unknown" : !here ? "away" : !there ? "only" : here !== there ? "turned" : "both";
+    const code = here % 4 || there, from = code === 2 ? j : i, to = code === 2 ? i : j;
     const path = draw("path", { class: `edge ${kind}`, d: groups.paths[k] });
     if (code === 1) path.setAttribute("marker-end", "url(#h4)");
     if (code === 2) path.setAttribute("marker-start", "url(#h4)");
     const title = draw("title", {});
-    title.append(`${data.names[from]} ${code === 3 ? "—" : "→"} ${data.names[to]}: ${{ away: "only the other group", only: "only this group", turned: "the direction differs", both: "both" }[kind]}`);
+    title.append(`${data.names[from]} ${code === 3 ? "—" : "→"} ${data.names[to]}: ${{ away: "only the other group", only: "only this group", turned: "the direction differs", both: "both", unknown: `no site of ${here === 4 ? "this" : "the other"} group has both` }[kind]}`);
     path.append(title);
     svg.append(path);
   });

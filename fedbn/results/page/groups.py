@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.graphs.dag import DAG
-from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
 from fedbn.groups.grouping import Grouping
 from fedbn.groups.tree import SiteTree
@@ -77,8 +75,7 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
         "joins": [[int(a), int(b), decimal(float(h))] for a, b, h, _ in tree.linkage.tolist()],
         "pairs": [list(pair) for pair in pairs],
         "codes": [
-            _codes(dag, pairs, grouping.known_in(group))
-            for group, dag in enumerate(grouping.consensuses, start=1)
+            _codes(grouping, group, pairs) for group in range(1, grouping.count + 1)
         ],
         "rows": [
             [d.group, d.other, d.kind, printable_name(d.variable), printable_name(d.second),
@@ -123,10 +120,15 @@ def _scale_of(tree: SiteTree) -> str:
     return "1 - cosine beyond rows" if tree.profiles.shows_rows else "mean SMHD"
 
 
-def _codes(dag: DAG, pairs: Sequence[Pair], knowledge: Knowledge | None) -> list[int]:
-    """Of every pair in the class of a DAG: 0 not joined, 1 i -> j, 2 j -> i, 3 open."""
-    adjacency = class_of(dag, knowledge).adjacency
-    return [int(adjacency[i, j]) + 2 * int(adjacency[j, i]) for i, j in pairs]
+def _codes(grouping: Grouping, group: int, pairs: Sequence[Pair]) -> list[int]:
+    """Of every pair in the class of a group's consensus: 0 not joined, 1 i -> j, 2 j -> i, 3 open,
+    4 not known, as no site of the group has both."""
+    dag = grouping.consensuses[group - 1]
+    adjacency, seen = class_of(dag, grouping.known_in(group)).adjacency, grouping.seen_in(group)
+    return [
+        int(adjacency[i, j]) + 2 * int(adjacency[j, i]) or (0 if seen[i, j] else 4)
+        for i, j in pairs
+    ]
 
 
 def groups_section(groups: Mapping[str, Any]) -> str:
@@ -240,6 +242,8 @@ def _pair(groups: Mapping[str, Any]) -> str:
     count = max(groups["of"]) + 1
     if count < 2:
         return ""
+    is_known = all(4 not in codes for codes in groups["codes"])
+    unknown = "" if is_known else " Faint dots: no site of one of the groups has both variables."
     options = [f'<option value="{g}">{g + 1}</option>' for g in range(count)]
     chosen = [o.replace("<option", "<option selected", 1) for o in options]
     left = "".join([chosen[0], *options[1:]])
@@ -249,7 +253,8 @@ def _pair(groups: Mapping[str, Any]) -> str:
         f'<p><label>Group <select id="group-left">{left}</select></label> and '
         f'<label>group <select id="group-right">{right}</select></label>. Thick and solid: only '
         "this group has the edge. Dashed: only the other has it. Dotted: the direction differs. "
-        'Thin: both.</p><div class="pair"><div class="drawing" id="net-left" tabindex="0" '
+        f"Thin: both.{unknown}</p>"
+        '<div class="pair"><div class="drawing" id="net-left" tabindex="0" '
         'role="region" aria-label="Network of the first group"></div><div class="drawing" '
         'id="net-right" tabindex="0" role="region" aria-label="Network of the second group"></div>'
         "</div></div>"

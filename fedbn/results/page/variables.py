@@ -12,6 +12,7 @@ from fedbn.results.outcome import Outcome
 from fedbn.results.page.tables import PAGE, page_table
 from fedbn.results.placement import printable_name
 from fedbn.results.variables import collect_rows, unknown_pairs
+from fedbn.wording import count_of
 
 DRAWN = 60
 """At most so many pairs that are not known are drawn."""
@@ -64,8 +65,9 @@ def variables_section(content: Mapping[str, Any]) -> str:
     if told["n_unknown"]:
         few = "" if told["unknown"] else " They are too many to be drawn."
         parts.append(
-            f"<p class='warning'>No site has both variables of {told['n_unknown']} pairs (status "
-            f"“never together” in edges.csv): whether these are joined is not known.{few}</p>"
+            "<p class='warning'>No site has both variables of "
+            f"{count_of(told['n_unknown'], 'pair')} (status “never together” in edges.csv), so it "
+            f"is not known what is joined there.{few}</p>"
         )
     if told["collect"]:
         header = ["Site", "Would have to measure", "Pairs that would be seen",

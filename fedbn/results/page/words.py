@@ -88,7 +88,10 @@ def answers(
         LeadLine("Where do sites differ?", _difference(distances, groups.differ), NOT_PUBLIC),
     ]
     if unknown:
-        words = f"Whether {count_of(unknown, 'pair')} of variables are joined: no site has both."
+        joined = "is" if unknown == 1 else "are"
+        words = (
+            f"Whether {count_of(unknown, 'pair')} of variables {joined} joined: no site has both."
+        )
         found.append(LeadLine.alike("What is not known?", words))
     if facts.get("smhd_to_gold") is not None:
         found.append(LeadLine.alike("How near is the truth?", _against_gold(facts)))
