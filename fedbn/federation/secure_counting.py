@@ -151,5 +151,5 @@ def summed_parameters(
     except (MessageError, DataError, NetworkError, StructureError) as error:
         return seen, None, ParameterSources(failure=str(error))
     of_sites = dict(zip(result.clients, map(frozenset, columns), strict=True))
-    sources = sources.without(dag, lacking, of_sites)
+    sources = sources.without(dag, lacking, of_sites).in_blocks()
     return seen, network, sources if network is not None else replace(sources, failure=UNKNOWN)

@@ -31,6 +31,7 @@ class LackingFamily:
     lacks : (site, the columns of the family that it lacks) of every site that lacks some.
     silent : the sites that have all of it, and told nothing of it.
     number : whether the variable is a number.
+    summed : whether sites answered in blocks: what a site lacks is then what its block does.
     """
 
     variable: str
@@ -38,6 +39,7 @@ class LackingFamily:
     lacks: tuple[tuple[str, tuple[str, ...]], ...]
     silent: tuple[str, ...] = ()
     number: bool = False
+    summed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """For `run.json`."""
@@ -47,6 +49,7 @@ class LackingFamily:
             "lacks": {site: list(columns) for site, columns in self.lacks},
             "silent": list(self.silent),
             **({"number": True} if self.number else {}),
+            **({"summed": True} if self.summed else {}),
         }
 
     @classmethod
@@ -55,8 +58,8 @@ class LackingFamily:
         else."""
         lacks = tuple((site, _texts(of)) for site, of in content["lacks"].items())
         variable, parents = str(content["variable"]), _texts(content["parents"])
-        number = bool(content.get("number", False))
-        return cls(variable, parents, lacks, _texts(content["silent"]), number)
+        number, summed = (bool(content.get(key, False)) for key in ("number", "summed"))
+        return cls(variable, parents, lacks, _texts(content["silent"]), number, summed)
 
     @property
     def words(self) -> str:
@@ -66,8 +69,9 @@ class LackingFamily:
         the table of 'c' given 'a', 'b' is not known: north lacks 'a'; south lacks 'b'
         """
         given = f" given {list_some(self.parents, SHOWN)}" if self.parents else ""
+        lacks = "did not answer under masks for" if self.summed else "lacks"
         who = [
-            f"{printable(site)} lacks {list_some(columns, SHOWN)}" for site, columns in self.lacks
+            f"{printable(site)} {lacks} {list_some(columns, SHOWN)}" for site, columns in self.lacks
         ]
         what, of = ("equation", "sums") if self.number else ("table", "counts")
         who += [f"{printable(site)} gave no {of} of it" for site in self.silent]
@@ -137,6 +141,10 @@ class ParameterSources:
             if ancestors and name not in gone:
                 beyond.append((name, tuple(ancestors)))
         return replace(self, not_given=lacking, beyond=tuple(beyond))
+
+    def in_blocks(self) -> ParameterSources:
+        """The same where sites answered in blocks, for the columns of these."""
+        return replace(self, not_given=tuple(replace(e, summed=True) for e in self.not_given))
 
     def to_dict(self) -> dict[str, Any]:
         """For `run.json`."""

@@ -27,6 +27,7 @@ from fedbn.networks.family_counts import (
     families_of,
 )
 from fedbn.networks.fitting import parameters_where_known
+from fedbn.networks.parameter_sources import not_given_in
 from fedbn.results.sums import sums_content
 from fedbn.secure.cohorts import read_cohorts
 from fedbn.secure.family_sums import families_within, sum_families_of_blocks
@@ -212,12 +213,22 @@ def test_tables_under_masks_are_of_the_rows_of_whole_blocks(
     )
 
 
+def test_who_has_a_column_and_did_not_answer_for_it_does_not_lack_it(tmp_path: Path) -> None:
+    """All sites are one block, which answers for the columns that all have."""
+    run = fitted(tables(tmp_path, COLUMNS), aggregation="secure-sums", **{"min-alike": 6})
+    told = [each.words for each in run.sources.not_given]
+    assert any("client 6 did not answer under masks for 'lung'" in words for words in told)
+    assert not any(" lacks " in words for words in told)
+    kept = not_given_in({"parameters": run.sources.to_dict()}, "run.json")
+    assert kept == run.sources.not_given
+
+
 def test_with_whole_blocks_masked_parameters_are_those_of_the_open_run(tmp_path: Path) -> None:
     paths = tables(tmp_path, SAME)
     opened, summed = fitted(paths), fitted(paths, aggregation="secure-sums")
     assert summed.network == opened.network is not None
     assert summed.sources.sites == opened.sources.sites
-    assert summed.sources.not_given == opened.sources.not_given
+    assert summed.sources.not_given == opened.sources.in_blocks().not_given
     assert [each.variable for each in opened.sources.not_given] == ["either"]
 
 
