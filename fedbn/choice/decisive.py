@@ -12,10 +12,10 @@ all. Three questions are asked, and in the first two the others then choose with
 2. *Do few decide alone?* The sites whose own rows speak most unlike the median site's are left out,
    each by itself, and two, four, and so on at a time, with fewer than half of all rows. They decide
    alone where the rest finds the best of the candidates, or what it chooses by itself, better by
-   more than `LEAST` nats, and by more than `FAR_TIMES` the standard error of that, or by more than
-   `FEWER_TIMES` of it while their own rows are for the chosen structure by more than a nat for
-   every row, which is much more than rows of one population say for one structure against one like
-   it.
+   more than `LEAST` nats, with sites like the rest in their place, too, and by more than
+   `FAR_TIMES` the standard error of that, or by more than `FEWER_TIMES` of it while their own rows
+   are for the chosen structure by more than a nat for every row, which is much more than rows of
+   one population say for one structure against one like it.
 3. *Does the choice turn on few?* These are the same sets, and from there on those to which the
    chosen structure owes most of its lead over what the rest finds best, with at most a third of all
    rows. The choice turns on them where with sites like the rest in their place a structure more
@@ -217,6 +217,8 @@ class _Rest:
             return False
         if math.isinf(self.lost):  # the rest gives what is chosen no score: the few alone do
             return True
+        if not self.lead.instead > LEAST:  # fewer rows, whoever has them, do not support it
+            return False
         return self.lost > FAR_TIMES * self.lead.error or (
             self.lost > FEWER_TIMES * self.lead.error and self.pushed > A_ROW * self.rows
         )

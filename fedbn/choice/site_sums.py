@@ -6,7 +6,8 @@ another is found by leaving out in turn who costs the other most (`pushing`).
 The sums of the rest are of fewer rows, and fewer rows support fewer edges: an edge that all rows
 together support may be lost without the rows of any few sites, whoever they are. So the few are
 not only left out: sites like the rest take their place (`Contest.instead`). To the lead by the sums
-of the rest comes, for every row of the few, what a row of the rest adds to it.
+of the rest comes, for every row of the few, what a row of the rest adds to it: the mean of what it
+adds to the rest and of what it adds to all, for a row is worth more where there are more rows.
 """
 
 from __future__ import annotations
@@ -102,11 +103,14 @@ def contest(one: DAG, other: DAG, few: Sites, sums: Sums) -> Contest:
         return Contest(lead)
     rest = sums.without(few)
     parts = [lead - sums.lead(one, other, (*few, *out)) for out in _blocks(rest)]
-    if not np.isfinite(parts).all():
+    of_all = sums.lead(one, other)
+    among_all = [of_all - sums.lead(one, other, out) for out in _blocks(rest)] if few else parts
+    if not np.isfinite([*parts, *among_all]).all():
         return Contest(lead)
     error = float(np.std(parts, ddof=1)) * math.sqrt(len(parts))
     times = sum(sums.rows[site] for site in few) / sum(sums.rows[site] for site in rest)
-    return Contest(lead, error, lead + times * math.fsum(parts), error * (1 + times))
+    more = times * math.fsum([*parts, *among_all]) / 2
+    return Contest(lead, error, lead + more, error * (1 + times))
 
 
 def pushing(one: DAG, other: DAG, sums: Sums, most: int) -> Sites:

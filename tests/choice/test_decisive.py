@@ -409,6 +409,22 @@ def test_sites_like_the_rest_take_the_place_of_few() -> None:
     assert found.instead == pytest.approx(4 - 3 * 2)  # as 20 nats of ten sites for 18
 
 
+@pytest.mark.parametrize("scale", [1, 10])
+def test_alike_sites_are_heard_where_a_row_is_worth_more_among_more_rows(scale: int) -> None:
+    """Ten of them support an edge that seven do not, whichever seven."""
+    names = [f"s{k}" for k in range(10)]
+    consensus, chosen = CANDIDATES[:2]
+
+    def worth_to(sites: tuple[str, ...]) -> Worth:
+        gain = scale * (len(sites) ** 3 / 30 - 30)
+        return lambda dag: gain if dag == chosen else 0.0
+
+    of_all = dict.fromkeys(names, 0.0)
+    sums = Sums(dict.fromkeys(names, 9), 90, lambda *_: of_all, worth_to, lambda _: consensus)
+    assert sums.lead(consensus, chosen, names[:3]) > 0 > sums.lead(consensus, chosen)
+    assert verdict_on(chosen, consensus, [consensus, chosen], sums) == Verdict()
+
+
 def test_the_consensus_of_the_structures_stands_where_few_alone_make_counts_better() -> None:
     chosen, consensus = CANDIDATES[0], CANDIDATES[1]
     names = [f"s{k}" for k in range(10)]
