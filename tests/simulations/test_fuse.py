@@ -336,13 +336,21 @@ def test_baselines_take_different_variables(
     assert ran.json["never_together"] == [["c", "e"], ["d", "e"]]
 
 
+@pytest.mark.filterwarnings("default::fedbn.errors.FedbnWarning")
+def test_a_given_number_of_groups_goes_with_different_variables(
+    fedbn: Fedbn, different: list[Path]
+) -> None:
+    ran = fedbn("fuse", *different, "--variables", "union", "--groups", "2")
+    assert ran.status == 0
+    assert "The number of groups was given, 2; nothing was tested." in ran.out
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--variables", "some"], "unknown variables 'some': it must be one of same, union"),
         (["--min-judges", "2"], "min-judges is 2, but it is for variables = union"),
         (["--variables", "union", "--min-sites", "2"], "but fewer have 'e'"),
-        (["--variables", "union", "--groups", "2"], "does not go with groups = 2 yet"),
         (["--variables", "union", "--method", "genetic-union"], "fusion = genetic-union yet"),
     ],
 )
