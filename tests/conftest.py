@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from fedbn.search import child_process
 from fedbn.search.cg_dca import isolated as cg_dca
@@ -30,6 +31,10 @@ from tests.warm import run_warm
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("new", deadline=None)
 settings.load_profile("new" if os.environ.get("FEDBN_NEW_EXAMPLES") else "repeatable")
+if not os.environ.get("FEDBN_NEW_EXAMPLES"):
+    # Hypothesis draws constants of all local modules that are loaded, too: which ones these are
+    # depends on the tests that this worker ran before. It has no setting for that.
+    providers._get_local_constants = lambda: providers._local_constants
 
 WAITING = (
     "deployment/test_faults.py",
