@@ -60,8 +60,8 @@ private:
         int word, shift;
         Word mask;
     };
-    Word* word(int w, int i) { return &words_[std::size_t(w) * rows_ + i]; }
-    const Word* word(int w, int i) const { return &words_[std::size_t(w) * rows_ + i]; }
+    Word* word(int w, int i) { return words_.data() + std::size_t(w) * rows_ + i; }
+    const Word* word(int w, int i) const { return words_.data() + std::size_t(w) * rows_ + i; }
     Word hash_of(int i) const {
         Word hash = 0;
         for (int w = 0; w < width_; ++w) {

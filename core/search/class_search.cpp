@@ -133,7 +133,7 @@ void ClassSearch::take_away(Dag without, int y, int x) {
     present_score_ -= score_.local(y, parents_);
     graph_ = ClassGraph(std::move(without));
     apart_[y].insert(x), apart_[x].insert(y);
-    void_changed(before, {Kind::remove, y, x});
+    void_changed(before, Operator{.kind = Kind::remove, .y = y, .x = x, .set = NodeSet(graph_.n())});
 }
 
 void ClassSearch::allow(int y, int x) {
