@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
-from fedbn.choice.by_counts import CountedChoice, JudgedMove, Mechanism, counted_families
+from fedbn.choice.by_counts import CountedChoice, counted_families
 from fedbn.choice.candidates import cells_of
 from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
@@ -18,15 +18,17 @@ from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
+from fedbn.wire.texts import plain, reader_of
 
-_PLAIN = (
-    "score",
-    "row_weight",
-    "candidate_score",
-    "requests",
-    "families",
-    "cells",
-)
+_NOTED = ("unheard", "pivotal", "moved", "cut_short", "unguarded", "stands")
+"""Fields that say how the choice came about."""
+
+_READERS = {
+    name: reader_of(kind)
+    for name, kind in get_type_hints(CountedChoice).items()
+    if name not in ("dag", "counts")
+}
+"""What reads the other fields; each has the name of its key."""
 
 
 def with_choice(result: FederationResult, choice: CountedChoice) -> FederationResult:
@@ -63,17 +65,8 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
     """What `run.json` and the command's JSON say of the counts."""
     names = choice.dag.names
     return {
-        **_worth(choice),
-        "requests": choice.requests,
-        "families": choice.families,
-        "cells": choice.cells,
-        "sites": list(choice.sites),
-        "unheard": list(choice.unheard),
-        "pivotal": list(choice.pivotal),
-        "moved": choice.moved,
-        "cut_short": choice.cut_short,
-        "unguarded": choice.unguarded,
-        "stands": choice.stands,
+        **_told(choice, "score" if choice.moves is None else "moves"),
+        **_told(choice, "requests", "families", "cells", "sites", *_NOTED),
         "left_out": [
             {
                 "variable": names[family.node],
@@ -95,11 +88,9 @@ def _words(families: Iterable[Family], names: Sequence[str]) -> list[dict[str, A
     ]
 
 
-def _worth(choice: CountedChoice) -> dict[str, Any]:
-    """The score; where sites have different columns and nothing has one, the moves."""
-    if choice.moves is None:
-        return {"score": choice.score}
-    return {"moves": [asdict(each) for each in choice.moves]}
+def _told(choice: CountedChoice, *fields: str) -> dict[str, Any]:
+    """Fields of a choice as JSON has them."""
+    return {name: plain(getattr(choice, name)) for name in fields}
 
 
 def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
@@ -107,66 +98,29 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
     counts = {}
     if choice.counts is not None:
         counts = {key: getattr(choice.counts, key).tolist() for key in ("places", "counts")}
-    return {name: getattr(choice, name) for name in _PLAIN} | {
+    return {
+        **_told(choice, "score", "row_weight", "candidate_score", "requests", "families", "cells"),
         "edges": choice.dag.arcs.tolist(),
-        "mechanisms": [asdict(each) for each in choice.mechanisms],
-        "left_out": [[node, list(parents)] for node, parents in choice.left_out],
-        "unscored": [[node, list(parents)] for node, parents in choice.unscored],
-        "unjudged": [[node, list(parents)] for node, parents in choice.unjudged],
+        **_told(choice, "mechanisms", "left_out", "unscored", "unjudged"),
         **counts,
-        **({} if choice.moves is None else _worth(choice)),
-        "sites": list(choice.sites),
-        "rows": dict(choice.rows),
-        "unheard": list(choice.unheard),
-        "pivotal": list(choice.pivotal),
-        "moved": choice.moved,
-        "cut_short": choice.cut_short,
-        "unguarded": choice.unguarded,
-        "stands": choice.stands,
+        **({} if choice.moves is None else _told(choice, "moves")),
+        **_told(choice, "sites", "rows", *_NOTED),
     }
 
 
-def _families_from_list(content: Iterable[Any]) -> tuple[Family, ...]:
-    return tuple(Family(node, tuple(parents)) for node, parents in content)
-
-
 def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoice:
-    """The inverse of `choice_to_dict`.
+    """The inverse of `choice_to_dict`; fields that an older version did not write have their
+    defaults.
 
     Raises
     ------
     KeyError, TypeError, ValueError, FedbnError : the content is not as above.
     """
     dag = DAG.from_arcs(schema.names, content["edges"])
-    left_out = _families_from_list(content["left_out"])
+    given = {name: read(content[name]) for name, read in _READERS.items() if name in content}
     counts = None
-    moves = None
-    if "moves" in content:
-        moves = tuple(
-            JudgedMove(**{**each, "judges": tuple(each["judges"])}) for each in content["moves"]
-        )
-    elif schema.kind == "categorical":
-        tables = FamilyTables(schema, counted_families(dag, left_out))
+    if "moves" not in given and schema.kind == "categorical":
+        tables = FamilyTables(schema, counted_families(dag, given["left_out"]))
         arrays = (np.array(content[key], dtype=np.int64) for key in ("places", "counts"))
         counts = FamilyCounts(tables, *arrays)
-    mechanisms = (
-        Mechanism(**{**each, "parents": tuple(each["parents"])}) for each in content["mechanisms"]
-    )
-    return CountedChoice(
-        dag=dag,
-        mechanisms=tuple(mechanisms),
-        counts=counts,
-        left_out=left_out,
-        unscored=_families_from_list(content.get("unscored", ())),
-        unjudged=_families_from_list(content.get("unjudged", ())),
-        sites=tuple(str(site) for site in content["sites"]),
-        rows={str(site): int(rows) for site, rows in content.get("rows", {}).items()},
-        unheard=tuple(str(site) for site in content.get("unheard", ())),
-        pivotal=tuple(str(site) for site in content.get("pivotal", ())),
-        moved=int(content.get("moved", 0)),
-        cut_short=bool(content.get("cut_short", False)),
-        unguarded=bool(content.get("unguarded", False)),
-        stands=bool(content.get("stands", False)),
-        moves=moves,
-        **{name: content[name] for name in _PLAIN},
-    )
+    return CountedChoice(dag=dag, counts=counts, **given)

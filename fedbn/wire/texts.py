@@ -84,8 +84,9 @@ def plain(value: Any) -> Any:
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, tuple) and any(not isinstance(each, int) for each in value):
-        return [plain(each) for each in value]
+    if isinstance(value, tuple):
+        whole = all(isinstance(each, int) for each in value)  # as most long ones are
+        return list(value) if whole else [plain(each) for each in value]
     return value
 
 
