@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message
-from numpy.typing import NDArray
 
 import fedbn
 from fedbn.bounded_file import json_value
@@ -197,7 +196,7 @@ def _record(message: Message, form: RecordFormat) -> Mapping[str, Any]:
     return form.read(message.content.get(form.name))
 
 
-def record_of(arrays: Mapping[str, NDArray[Any]]) -> ArrayRecord:
+def record_of(arrays: Arrays) -> ArrayRecord:
     """The record of a message's arrays."""
     return ArrayRecord({key: Array(array) for key, array in arrays.items()})
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 from flwr.app import Context, Message
-from numpy.typing import NDArray
 
 from clients.read_requests import Task, agreed_of, cuts_of, question_of, require_version, task_of
 from clients.site import Site, site_file
+from fedbn.arrays import Floats
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Dataset
 from fedbn.data.quantiles import Histogram, Question
@@ -210,7 +210,7 @@ class Request:
         """The schema that the site tells, and its label; no cell is read."""
         return self.agreed.schema, self.site.name or ""
 
-    def numbers(self) -> Mapping[str, NDArray[np.float64]]:
+    def numbers(self) -> Mapping[str, Floats]:
         """Column -> its numbers, of those that may be asked for. The table is read as the site's
         own file says, before there is a contract."""
         require_admitted(self._path, TableSettings(), self.site)

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
-from numpy.typing import NDArray
 
 from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
@@ -143,7 +142,7 @@ def arrays_in(content: RecordDict, form: ArrayFormat, limits: Limits) -> Arrays:
     return form.read(parts, max_bytes=limits.max_bytes)
 
 
-def record_of(arrays: Mapping[str, NDArray[Any]]) -> ArrayRecord:
+def record_of(arrays: Arrays) -> ArrayRecord:
     """The record of a message's arrays."""
     return ArrayRecord({key: Array(array) for key, array in arrays.items()})
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.data.preparation import FEWEST_ROWS
 from fedbn.data.quantiles import Histogram, Question
 from fedbn.federation.kept_lines import enter_lines
@@ -37,7 +37,7 @@ MAX_QUESTIONS = 3
 DIFFERENT = 0.9
 """Whole numbers of which a larger share is distinct are numbers of records."""
 
-Numbers = Mapping[str, NDArray[np.float64]]
+Numbers = Mapping[str, Floats]
 
 
 def rounds_beside(log: Path) -> Path:
@@ -50,7 +50,7 @@ def askable(numbers: Numbers) -> Numbers:
     return {name: found for name, found in numbers.items() if not _identifies(found)}
 
 
-def _identifies(numbers: NDArray[np.float64]) -> bool:
+def _identifies(numbers: Floats) -> bool:
     whole = bool((numbers == np.floor(numbers)).all())
     distinct = np.unique(numbers).size
     return whole and len(numbers) >= FEWEST_ROWS and distinct > DIFFERENT * len(numbers)
@@ -114,7 +114,7 @@ def _enter(
     enter_lines(path, new, word="histograms", holds=holds)
 
 
-def _digest(numbers: NDArray[np.float64]) -> str:
+def _digest(numbers: Floats) -> str:
     """SHA-256 (hex) of the numbers, in whatever order."""
     return hashlib.sha256((np.sort(numbers) + 0.0).astype("<f8").tobytes()).hexdigest()
 

@@ -21,10 +21,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Array
 from fedbn.data.schema import Schema
 from fedbn.federation.family_message import FamilyRequest, tables_given
+from fedbn.wire.npy import Arrays
 from fedbn.wording import count_of
 
 Content = Mapping[str, Mapping[str, bytes]]
@@ -110,7 +111,7 @@ def digest(content: Content) -> tuple[int, str]:
     return total, summed.hexdigest()
 
 
-def structure_words(arrays: Mapping[str, NDArray[Any]], n: int) -> str:
+def structure_words(arrays: Arrays, n: int) -> str:
     """What a structure message over `n` agreed variables says, for people.
 
     >>> from fedbn.federation.message import StructureMessage, to_arrays
@@ -133,7 +134,7 @@ def structure_words(arrays: Mapping[str, NDArray[Any]], n: int) -> str:
     return f"{classes} with {count_of(joined, 'edge')} over {count_of(n, 'variable')}{at}"
 
 
-def count_words(request: FamilyRequest, given: NDArray[np.uint8]) -> str:
+def count_words(request: FamilyRequest, given: Array) -> str:
     """What an answer with counts says, for people; `given` as in the answer.
 
     >>> from fedbn.networks.family_counts import Family, FamilyTables

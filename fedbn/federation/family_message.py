@@ -34,11 +34,10 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fedbn.arrays import Array, Bools, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
@@ -114,7 +113,7 @@ class FamilyAnswer:
     scores are wanted all families are given: they are compared with each other."""
 
     counts: FamilyCounts
-    own: npt.NDArray[np.int64]
+    own: Ints
 
 
 def answer_request(request: FamilyRequest, dataset: Dataset, ess: float) -> FamilyAnswer:
@@ -125,7 +124,7 @@ def answer_request(request: FamilyRequest, dataset: Dataset, ess: float) -> Fami
     return FamilyAnswer(counts, own)
 
 
-def request_to_arrays(request: FamilyRequest) -> dict[str, npt.NDArray[Any]]:
+def request_to_arrays(request: FamilyRequest) -> dict[str, Array]:
     """The arrays of a request, as `REQUESTS` has them."""
     families = request.tables.families
     return REQUESTS.encode(
@@ -150,7 +149,7 @@ def request_from_arrays(arrays: Arrays, schema: Schema) -> FamilyRequest:
     return FamilyRequest(FamilyTables(schema, families), bool(found.marks[_WITH_OWN.name]))
 
 
-def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, npt.NDArray[Any]]:
+def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, Array]:
     """The arrays of an answer, as `ANSWERS` has them."""
     place = answer.counts.tables.place
     seen, gaps, cells = _pack(answer.counts)
@@ -182,9 +181,7 @@ def answer_from_arrays(arrays: Arrays, request: FamilyRequest, ess: float) -> Fa
     return FamilyAnswer(counts, found["own"])
 
 
-def _pack(
-    counts: FamilyCounts,
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any], npt.NDArray[Any]]:
+def _pack(counts: FamilyCounts) -> tuple[Array, Array, Array]:
     """Which cells of small tables are not empty, as bits; the gaps between those of the larger
     ones; the counts of all of these."""
     layout = _Layout.of(counts.tables)
@@ -208,9 +205,9 @@ class _Layout:
     small_cells, large_cells : how many cells there are of either kind.
     """
 
-    start: npt.NDArray[np.int64]
-    is_small: npt.NDArray[np.bool_]
-    base: npt.NDArray[np.int64]
+    start: Ints
+    is_small: Bools
+    base: Ints
     small_cells: int
     large_cells: int
 
@@ -224,21 +221,19 @@ class _Layout:
         base = np.where(is_small, before_small[:-1], before_large[:-1])
         return cls(tables.start, is_small, base, int(before_small[-1]), int(before_large[-1]))
 
-    def within(
-        self, places: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    def within(self, places: Ints) -> tuple[Bools, Ints]:
         """Whether each cell is of a small table, and its place among the cells of its kind."""
         family = np.searchsorted(self.start, places, side="right") - 1
         return self.is_small[family], places - self.start[family] + self.base[family]
 
-    def places(self, small: bool, within: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def places(self, small: bool, within: Ints) -> Ints:
         """The inverse of `within`, of cells of one kind."""
         families = np.flatnonzero(self.is_small == small)
         family = families[np.searchsorted(self.base[families], within, side="right") - 1]
         return within - self.base[family] + self.start[family]
 
 
-def tables_given(given: npt.NDArray[np.uint8], request: FamilyRequest) -> FamilyTables:
+def tables_given(given: Array, request: FamilyRequest) -> FamilyTables:
     """The tables of the families that are given: all where own scores are, else at least one.
     Raises MessageError for others, or where `given` is not of the request's length."""
     families = request.tables.families
@@ -252,12 +247,7 @@ def tables_given(given: npt.NDArray[np.uint8], request: FamilyRequest) -> Family
     return FamilyTables(request.tables.schema, kept)
 
 
-def _unpack(
-    seen: npt.NDArray[np.uint8],
-    gaps: npt.NDArray[Any],
-    cells: npt.NDArray[Any],
-    tables: FamilyTables,
-) -> FamilyCounts:
+def _unpack(seen: Array, gaps: Array, cells: Array, tables: FamilyTables) -> FamilyCounts:
     """The counts; raises MessageError unless `_pack` would give the same bytes."""
     layout = _Layout.of(tables)
     bits = unpack_bits("seen", seen, layout.small_cells, "cells")
@@ -274,16 +264,14 @@ def _unpack(
     return FamilyCounts(tables, places[order], cells.astype(np.int64)[order])
 
 
-def _after_gaps(gaps: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
+def _after_gaps(gaps: Array, size: int) -> Ints:
     """The cells that gaps of empty ones precede; MessageError unless all are below `size`."""
     if int(gaps.max(initial=0)) > size or float(gaps.astype(np.float64).sum()) > size - gaps.size:
         raise MessageError(f"gaps must lead to cells below {size}")
     return np.asarray(np.cumsum(gaps.astype(np.int64) + 1) - 1)
 
 
-def _check_own(
-    own: npt.NDArray[np.int64], counts: FamilyCounts, request: FamilyRequest, ess: float
-) -> None:
+def _check_own(own: Ints, counts: FamilyCounts, request: FamilyRequest, ess: float) -> None:
     """Own scores are those of the counts; one unit is for the last digit of another machine."""
     wanted = len(request.tables.families) if request.with_own else 0
     if own.shape != (wanted,):

@@ -29,11 +29,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fedbn.arrays import Array, Ints, Ints32
 from fedbn.data.schema import Schema
 from fedbn.errors import MessageError
 from fedbn.federation.reply_limits import Limits
@@ -149,7 +148,7 @@ def dags_over(message: StructureMessage, names: Sequence[str]) -> tuple[DAG, ...
     return tuple(dag.restrict(names) for dag in message.dags)
 
 
-def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
+def to_arrays(message: StructureMessage) -> dict[str, Array]:
     """The arrays of a message, as `STRUCTURES` has them; see the module's docstring."""
     graphs = message.dags if message.form == "dag" else map(dag_to_cpdag, message.dags)
     edges = [graph.arcs for graph in graphs]
@@ -194,7 +193,7 @@ def rungs_from_arrays(
     return whole, tuple(left_out)
 
 
-def _of_class(arrays: Arrays, row_weight: float) -> dict[str, npt.NDArray[Any]]:
+def _of_class(arrays: Arrays, row_weight: float) -> dict[str, Array]:
     """The arrays of the graphs of one row weight; they were decoded before."""
     indptr = arrays["indptr"]
     of = np.flatnonzero(arrays["row_weights"] == row_weight)
@@ -252,7 +251,7 @@ def _member(cpdag: PDAG, limits: Limits) -> DAG:
     return dag
 
 
-def _check_sizes(indptr: npt.NDArray[np.int64], dags: int, n: int, limits: Limits) -> None:
+def _check_sizes(indptr: Ints, dags: int, n: int, limits: Limits) -> None:
     """Counts of DAGs and edges, and bytes; nothing is allocated here."""
     if not 1 <= dags <= limits.max_dags:
         raise MessageError(f"a message must have 1 to {limits.max_dags} DAGs, not {dags}")
@@ -264,7 +263,7 @@ def _check_sizes(indptr: npt.NDArray[np.int64], dags: int, n: int, limits: Limit
     _require_few_edges(indptr, limits, times=2)  # a class may have each of its edges twice
 
 
-def _require_few_edges(indptr: npt.NDArray[np.int64], limits: Limits, *, times: int = 1) -> None:
+def _require_few_edges(indptr: Ints, limits: Limits, *, times: int = 1) -> None:
     largest = int(np.diff(indptr).max())
     if largest > times * limits.max_edges:
         raise GraphTooLargeError(
@@ -272,9 +271,7 @@ def _require_few_edges(indptr: npt.NDArray[np.int64], limits: Limits, *, times: 
         )
 
 
-def _check_graphs(
-    edges: npt.NDArray[Any], indptr: npt.NDArray[np.int64], n: int, limits: Limits
-) -> None:
+def _check_graphs(edges: Array, indptr: Ints, n: int, limits: Limits) -> None:
     """Number of edges and in-degrees of DAGs."""
     _require_few_edges(indptr, limits)
     dag = _dag_of_edge(indptr)
@@ -286,7 +283,7 @@ def _check_graphs(
         )
 
 
-def _check_acyclic(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
+def _check_acyclic(edges: Ints32, indptr: Ints, n: int) -> None:
     """No cycle in any DAG, found on the edges before a matrix is made of one of them: all DAGs
     together are one graph, and a strong component of two nodes or more holds a cycle."""
     if (edges[:, 0] == edges[:, 1]).any():
@@ -302,6 +299,6 @@ def _check_acyclic(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], 
         raise MessageError("a DAG must have no directed cycle")
 
 
-def _dag_of_edge(indptr: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _dag_of_edge(indptr: Ints) -> Ints:
     """Which DAG each edge belongs to, int64 [M]."""
     return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))

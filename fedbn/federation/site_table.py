@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fedbn.arrays import Floats
 from fedbn.data.column import Column
 from fedbn.data.columns import chosen_columns, read_columns
 from fedbn.data.cuts import Cuts
@@ -25,7 +23,7 @@ from fedbn.data.tables import read_prepared
 from fedbn.errors import FedbnWarning
 from fedbn.federation.site_file import SiteFile
 
-Numbers = Mapping[str, NDArray[np.float64]]
+Numbers = Mapping[str, Floats]
 
 
 def site_preparation(

@@ -23,12 +23,10 @@ rows have which states of every two columns; a site looks at these counts before
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fedbn.arrays import Ints
+from fedbn.arrays import Array, Floats, Ints
 from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError, NetworkError
 from fedbn.graphs.dag import DAG
@@ -67,7 +65,7 @@ MOMENTS = ArrayFormat(
 )
 
 
-def moments_to_arrays(moments: Moments, dag: DAG, schema: Schema) -> dict[str, npt.NDArray[Any]]:
+def moments_to_arrays(moments: Moments, dag: DAG, schema: Schema) -> dict[str, Array]:
     """The arrays of an answer, as `MOMENTS` has them."""
     return MOMENTS.encode(
         _digest(dag, schema), rows=[moments.rows], means=moments.means, scatter=moments.scatter
@@ -114,7 +112,7 @@ def require_askable(schema: Schema) -> None:
         )
 
 
-def scatter_to_arrays(scatter: Scatter, schema: Schema) -> dict[str, npt.NDArray[Any]]:
+def scatter_to_arrays(scatter: Scatter, schema: Schema) -> dict[str, Array]:
     """The arrays of an answer, as `SCATTERS` has them."""
     upper = np.triu_indices(len(scatter.products))
     return SCATTERS.encode(
@@ -151,12 +149,12 @@ CONDITIONALS = ArrayFormat(
 )
 
 
-def sums_to_arrays(sums: MixedSums, wanted: MixedFamilies) -> dict[str, npt.NDArray[Any]]:
+def sums_to_arrays(sums: MixedSums, wanted: MixedFamilies) -> dict[str, Array]:
     """The arrays of an answer, as `CONDITIONALS` has them."""
     counts, means, products = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
     for node in range(wanted.dag.n):
         sizes = wanted.sizes(node)
-        parts: tuple[npt.NDArray[Any], ...] = tuple(map(np.zeros, sizes))
+        parts: tuple[Array, ...] = tuple(map(np.zeros, sizes))
         if node in sums.tables:
             parts = (sums.tables[node].ravel(), *parts[1:])
         elif node in sums.numbers:
@@ -207,11 +205,7 @@ def sums_from_arrays(arrays: Arrays, wanted: MixedFamilies) -> MixedSums:
 
 
 def _number_sums(
-    name: str,
-    family: NumberFamily,
-    rows: Ints,
-    means: npt.NDArray[np.float64],
-    upper: npt.NDArray[np.float64],
+    name: str, family: NumberFamily, rows: Ints, means: Floats, upper: Floats
 ) -> ConditionalSums:
     """The sums of a number; MessageError where no table could have them."""
     k = len(family.columns)
