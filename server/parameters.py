@@ -26,8 +26,12 @@ from fedbn.federation.known_parameters import (
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult
-from fedbn.federation.sums_message import CONDITIONALS, moments_from_arrays, sums_from_arrays
-from fedbn.federation.sums_message import MOMENTS as FORM
+from fedbn.federation.sums_message import (
+    CONDITIONALS,
+    MOMENTS,
+    moments_from_arrays,
+    sums_from_arrays,
+)
 from fedbn.federation.whole_families import (
     columns_differ,
     columns_of,
@@ -35,7 +39,6 @@ from fedbn.federation.whole_families import (
     whole_families,
     with_own_families,
 )
-from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import FamilyTables, families_of
@@ -57,9 +60,6 @@ from server.replies import Sites, arrays_in, record_of, task_record
 
 LOG = logging.getLogger("fedbn.server.parameters")
 """A log of its own: a command that is told the sources says all of it itself."""
-
-MOMENTS = f"{MessageType.QUERY}.moments"
-CONDITIONAL = f"{MessageType.QUERY}.conditional"
 
 NOBODY = (
     "no site gave any (policies need counts = true, and of a table with imputed cells nothing is "
@@ -113,8 +113,7 @@ def _tables(sites: Sites, result: FederationResult, run: ServerRun) -> FittedPar
             return parameters_of_sites(dag, counts, run.parameter_ess), sources
         network, families = parameters_where_known(dag, counts, run.parameter_ess)
         asked = {site: own for site, own in columns.items() if site in sites.clients.values()}
-        told = sources.without(dag, families, asked)
-        return network, told if network is not None else replace(told, failure=UNKNOWN)
+        return network, sources.without(dag, families, asked)
 
     return _fit_if_answered(sources, fit)
 
@@ -124,9 +123,12 @@ def _fit_if_answered(sources: ParameterSources, fit: Callable[[], Fitted]) -> Fi
     if not sources.sites:
         return FittedParameters(None, replace(sources, failure=NOBODY))
     try:
-        return FittedParameters(*fit())
+        network, told = fit()
     except (DataError, NetworkError) as error:
         return FittedParameters(None, replace(sources, failure=str(error)))
+    if network is None:
+        told = replace(told, failure=UNKNOWN)
+    return FittedParameters(network, told)
 
 
 def _held_back(
@@ -152,20 +154,17 @@ def _held_back(
 def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
     if columns_differ(result):
         return _of_own_columns(sites, result, run)
-    dag = with_numbers_last(result.consensus.dag, result.schema, run.consensus.known)
-    wanted = MixedFamilies(dag, result.schema)
+    consensus, schema, known = result.consensus.dag, result.schema, run.consensus.known
+    dag = dag_with_parameters(consensus, schema, known)
+    wanted = MixedFamilies(dag, schema)
 
     def read(arrays: Arrays, _: str) -> MixedSums:
         return sums_from_arrays(arrays, wanted)
 
-    answers, refused = _ask_about(dag, sites, result, run, CONDITIONAL, CONDITIONALS, read)
-    sources = ParameterSources(
-        tuple(sorted(answers)),
-        tuple(sorted(refused.items())),
-        families_held_back(wanted, answers),
-        turned=turned_edges(result.consensus.dag, dag),
-        added=added_edges(result.consensus.dag, dag),
-        against=() if run.consensus.known is None else run.consensus.known.breaches(dag),
+    answers, gave = _ask_about(dag, sites, result, run, CONDITIONALS, read)
+    sources = replace(
+        gave.of_dag(dag, consensus, known),
+        held_back=families_held_back(wanted, answers),
         spreads=spreads_of_sums(wanted, answers),
     )
 
@@ -184,12 +183,8 @@ def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> Fitted
     def read(arrays: Arrays, _: str) -> Moments:
         return moments_from_arrays(arrays, dag, result.schema)
 
-    moments, refused = _ask_about(dag, sites, result, run, MOMENTS, FORM, read)
-    sources = ParameterSources(
-        tuple(sorted(moments)),
-        tuple(sorted(refused.items())),
-        spreads=spreads_of_moments(dag, moments),
-    )
+    moments, gave = _ask_about(dag, sites, result, run, MOMENTS, read)
+    sources = replace(gave, spreads=spreads_of_moments(dag, moments))
 
     def fit() -> Fitted:
         network, shifts = gaussian_parameters(dag, moments)
@@ -204,9 +199,7 @@ def _of_own_columns(sites: Sites, result: FederationResult, run: ServerRun) -> F
     dag, columns = dag_with_parameters(consensus, schema, known), columns_of(result)
     names = {site: tuple(schema.names[k] for k in sorted(own)) for site, own in columns.items()}
     sites = sites.only({site for site, own in names.items() if whole_families(dag, own)})
-    kind, form = MOMENTS, FORM
-    if schema.kind == "mixed":
-        kind, form = CONDITIONAL, CONDITIONALS
+    form = CONDITIONALS if schema.kind == "mixed" else MOMENTS
 
     def read(arrays: Arrays, client: str) -> MixedSums:
         own, part = with_own_families(dag, names[client]), schema.restrict(names[client])
@@ -216,15 +209,13 @@ def _of_own_columns(sites: Sites, result: FederationResult, run: ServerRun) -> F
             sums = sums_from_arrays(arrays, MixedFamilies(own, part))
         return under_agreed_places(sums, dag, names[client])
 
-    answers, refused = _ask_about(dag, sites, result, run, kind, form, read)
-    sources = ParameterSources(tuple(sorted(answers)), tuple(sorted(refused.items())))
+    answers, sources = _ask_about(dag, sites, result, run, form, read)
 
     def fit() -> Fitted:
         network, found = parameters_of_own_sums(
             consensus, schema, answers, columns, known, run.parameter_ess
         )
-        told = replace(found, refused=sources.refused)
-        return network, told if network is not None else replace(told, failure=UNKNOWN)
+        return network, replace(found, refused=sources.refused)
 
     return _fit_if_answered(sources, fit)
 
@@ -234,11 +225,10 @@ def _ask_about(
     sites: Sites,
     result: FederationResult,
     run: ServerRun,
-    kind: str,
     form: ArrayFormat,
     read: Callable[[Arrays, str], Sums],
-) -> tuple[dict[str, Sums], dict[str, str]]:
-    """Site -> its checked sums of the families of a DAG, and site -> why it has none; `read` is
+) -> tuple[dict[str, Sums], ParameterSources]:
+    """Site -> its checked sums of the families of a DAG, and who gave some and who none; `read` is
     told whose they are."""
     schema = result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
@@ -248,4 +238,5 @@ def _ask_about(
     def read_sums(reply: RecordDict, client: str) -> Sums:
         return read(arrays_in(reply, form, run.limits), client)
 
-    return sites.ask(kind, content, read_sums)
+    found, refused = sites.ask(f"{MessageType.QUERY}.{form.name}", content, read_sums)
+    return found, ParameterSources(tuple(sorted(found)), tuple(sorted(refused.items())))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Kind, Schema
 from fedbn.federation.whole_families import Columns, whole_families, with_own_families
-from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
+from fedbn.fusion.numbers_last import with_numbers_last
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.conditional_gaussian import Network
@@ -83,11 +83,8 @@ def parameters_of_own_sums(
     sources = ParameterSources(
         tuple(sorted(sums)),
         held_back=tuple(each for each in held_back if each[1]),
-        turned=turned_edges(consensus, dag),
-        added=added_edges(consensus, dag),
-        against=() if known is None else known.breaches(dag),
         shifts=found.shifts,
         apart=found.apart,
         spreads=spreads_of_sums(wanted, sums),
-    )
+    ).of_dag(dag, consensus, known)
     return found.network, sources.without(dag, found.lacking, columns, schema.numbers)

@@ -36,7 +36,6 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import Lacking, open_summed, with_summed_choice
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.sums_message import require_askable
-from fedbn.fusion.numbers_last import added_edges, turned_edges
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import Family
 from fedbn.networks.mixed_parameters import parameters_of_sums
@@ -135,14 +134,9 @@ def summed_equations(
         tables = {v: sums.counts.table(each) for v, each in families.items() if each is not None}
     equations = {v: own for v, (own, _) in found.items()}
     network = parameters_of_sums(wanted, tables, equations, ess)
-    sources = ParameterSources(
-        tuple(sorted(result.clients)),
-        turned=turned_edges(result.consensus.dag, dag),
-        added=added_edges(result.consensus.dag, dag),
-        against=() if known is None else known.breaches(dag),
-        shifts=tuple((names[v], ()) for v, (_, own) in found.items() if own),
-    )
-    return result, network, sources
+    shifts = tuple((names[v], ()) for v, (_, own) in found.items() if own)
+    sources = ParameterSources(tuple(sorted(result.clients)), shifts=shifts)
+    return result, network, sources.of_dag(dag, result.consensus.dag, known)
 
 
 def _seconds_left(seconds: float | None) -> Callable[[], float | None]:

@@ -30,15 +30,3 @@ def with_numbers_last(consensus: DAG, schema: Schema, known: Knowledge | None = 
         numbers = set(schema.numbers)
         order = [consensus.names[v] for v in consensus.topological_order()]
         return minimal_imap(consensus, sorted(order, key=lambda name: name in numbers))
-
-
-def turned_edges(consensus: DAG, fitted: DAG) -> tuple[tuple[str, str], ...]:
-    """The edges of a fitted DAG that the consensus has the other way round."""
-    there = set(consensus.edges)
-    return tuple(edge for edge in fitted.edges if edge[::-1] in there)
-
-
-def added_edges(consensus: DAG, fitted: DAG) -> tuple[tuple[str, str], ...]:
-    """The edges of a fitted DAG between variables that the consensus does not join."""
-    there = {frozenset(edge) for edge in consensus.edges}
-    return tuple(edge for edge in fitted.edges if frozenset(edge) not in there)

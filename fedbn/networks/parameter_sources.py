@@ -10,6 +10,7 @@ import numpy as np
 
 from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.moral import ancestral_set
 from fedbn.networks.family_counts import Family
 from fedbn.wording import count_of, list_some, printable
@@ -141,6 +142,18 @@ class ParameterSources:
             if ancestors and name not in gone:
                 beyond.append((name, tuple(ancestors)))
         return replace(self, not_given=lacking, beyond=tuple(beyond))
+
+    def of_dag(self, fitted: DAG, consensus: DAG, known: Knowledge | None) -> ParameterSources:
+        """The same of a network whose DAG need not be the consensus: the edges that it has turned
+        or added, and how it breaks what is known."""
+        joined = {frozenset(edge) for edge in consensus.edges}
+        there = set(consensus.edges)
+        return replace(
+            self,
+            turned=tuple(edge for edge in fitted.edges if edge[::-1] in there),
+            added=tuple(edge for edge in fitted.edges if frozenset(edge) not in joined),
+            against=() if known is None else known.breaches(fitted),
+        )
 
     def in_blocks(self) -> ParameterSources:
         """The same where sites answered in blocks, for the columns of these."""

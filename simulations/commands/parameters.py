@@ -258,7 +258,7 @@ def _fit_all(
 ) -> tuple[Network, ParameterSources]:
     """The parameters from sums over tables with all columns."""
     from fedbn.federation.runs import server_run
-    from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
+    from fedbn.fusion.numbers_last import with_numbers_last
     from fedbn.networks.fitting import parameters_of
     from fedbn.networks.mixed_parameters import (
         gaussian_parameters,
@@ -290,15 +290,8 @@ def _fit_all(
     wanted = MixedFamilies(member, schema)
     sums = {site: mixed_sums(table, wanted) for site, table in tables.items()}
     fitted = mixed_parameters(wanted, sums, ess)
-    sources = ParameterSources(
-        turned=turned_edges(dag, member),
-        added=added_edges(dag, member),
-        against=() if known is None else known.breaches(member),
-        shifts=fitted.shifts,
-        spreads=spreads_of_sums(wanted, sums),
-        cut=cut,
-    )
-    return fitted.network, sources
+    sources = ParameterSources(shifts=fitted.shifts, spreads=spreads_of_sums(wanted, sums), cut=cut)
+    return fitted.network, sources.of_dag(member, dag, known)
 
 
 def _weigh(

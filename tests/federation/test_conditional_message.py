@@ -14,7 +14,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema, Variable
 from fedbn.errors import MessageError, NetworkError
 from fedbn.federation.sums_message import sums_from_arrays, sums_to_arrays
-from fedbn.fusion.numbers_last import added_edges, turned_edges, with_numbers_last
+from fedbn.fusion.numbers_last import with_numbers_last
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.separation import d_separated
@@ -28,6 +28,7 @@ from fedbn.networks.mixed_parameters import (
 )
 from fedbn.networks.mixed_sums import MixedFamilies, MixedSums, category_tables, mixed_sums
 from fedbn.networks.moments import family_pairs, linear_gaussian_of, moments_of, pooled_moments
+from fedbn.networks.parameter_sources import ParameterSources
 from fedbn.privacy.counts_in_sums import tells_few
 
 SCHEMA = Schema((Variable("a", ("0", "1")), Variable("b", ("0", "1", "2")), Variable("x"),
@@ -143,9 +144,9 @@ def test_numbers_come_last_and_no_independence_is_made(seed: int) -> None:
     fitted = with_numbers_last(dag, SCHEMA)
     assert not [edge for edge in fitted.edges if edge[0] in "xy" and edge[1] in "ab"]
     same_class = dag_to_cpdag(fitted) == dag_to_cpdag(dag)
-    assert same_class == (added_edges(dag, fitted) == ())
-    told = {*turned_edges(dag, fitted), *added_edges(dag, fitted)}
-    assert told == set(fitted.edges) - set(dag.edges)
+    sources = ParameterSources().of_dag(fitted, dag, None)
+    assert same_class == (sources.added == ())
+    assert {*sources.turned, *sources.added} == set(fitted.edges) - set(dag.edges)
     for i, j in itertools.combinations(range(4), 2):
         rest = [k for k in range(4) if k not in (i, j)]
         for size in range(3):
