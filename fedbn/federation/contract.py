@@ -25,9 +25,7 @@ from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError, SchemaError
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.policy import refusal
-from fedbn.federation.site_file import SiteFile
-
-FORM = ("separator", "decimal", "encoding", "header", "skip_lines", "sheet")
+from fedbn.federation.site_file import FORM, SiteFile
 
 
 @dataclass(frozen=True)

@@ -104,12 +104,11 @@ def fusion_of(
     return Fusion(partial(_checked_call, function, of), settings, function)
 
 
-def require_fusion(settings: ConsensusSettings) -> Fusion:
-    """The fusion that the settings name; raises ConfigError where there is none, or a setting of
-    its own is not as it must be."""
-    fusion = FUSIONS.find(settings.fusion)
-    _with_own(settings, fusion)
-    return fusion
+def require_fusion(settings: ConsensusSettings) -> tuple[Fusion, ConsensusSettings]:
+    """The fusion that the settings name, and the settings with those of its own; raises ConfigError
+    where there is none, or a setting of its own is not as it must be."""
+    fusion, of = FUSIONS.find(settings.fusion), FUSIONS.describe(settings.fusion)
+    return fusion, with_own(settings, fusion.own, ConsensusSettings, settings.own, of)
 
 
 def fuse_weighted(
@@ -129,21 +128,15 @@ def fuse_weighted(
     Raises ConfigError: a setting is wrong, or θ is given and the fusion has none; PluginError:
     somebody else's fusion failed, or gave no DAG over these names.
     """
-    fusion = require_fusion(settings)
+    fusion, whole = require_fusion(settings)
     if settings.variables == "union":
         require_sites(dags, settings.min_sites, sites)
         placed = tuple(dag.reorder(sorted(dag.names)) for dag in dags)
     else:
         names = tuple(sorted(dags[0].names)) if dags else ()
         placed = tuple(dag.reorder(names) for dag in dags)
-    call = FusionCall(
-        placed,
-        tuple(weights),
-        None if sites is None else tuple(sites),
-        _with_own(settings, fusion),
-        rng,
-        progress,
-    )
+    owners = None if sites is None else tuple(sites)
+    call = FusionCall(placed, tuple(weights), owners, whole, rng, progress)
     end = None if settings.seconds is None else time.monotonic() + settings.seconds
     made, known = fusion.run(call), settings.known
     if known is not None and isinstance(made, DAG):
@@ -182,11 +175,6 @@ def _require_width(dag: DAG, settings: ConsensusSettings) -> None:
             f"the fusion {settings.fusion!r} gave a structure of treewidth {width}, above "
             f"max-treewidth {most}: use mcbnc, or a genetic fusion"
         )
-
-
-def _with_own(settings: ConsensusSettings, fusion: Fusion) -> ConsensusSettings:
-    of = FUSIONS.describe(settings.fusion)
-    return with_own(settings, fusion.own, ConsensusSettings, settings.own, of)
 
 
 def _path_of(dag: DAG, call: FusionCall) -> McbncPath:

@@ -85,16 +85,13 @@ def with_all_own(experiment: Experiment) -> Experiment:
         whole = with_own(learner, chosen.own, LearnerSettings, learner.own, of)
         changes["learner_settings"] = own_texts(own_values(whole, LearnerSettings))
     if rule.fusion == ConsensusSettings.fusion and not rule.own:
-        return experiment.change(**changes) if changes else experiment
-    from fedbn.federation.fusions import FUSIONS, require_fusion
+        return experiment.change(**changes)
+    from fedbn.federation.fusions import require_fusion
 
-    fusion = require_fusion(rule)
+    fusion, told = require_fusion(rule)
     if fusion.own is not ConsensusSettings:
-        told = with_own(
-            rule, fusion.own, ConsensusSettings, rule.own, FUSIONS.describe(rule.fusion)
-        )
         changes["fusion_settings"] = own_texts(own_values(told, ConsensusSettings))
-    return experiment.change(**changes) if changes else experiment
+    return experiment.change(**changes)
 
 
 def _plugin_of(key: str) -> tuple[_Kind, str] | None:

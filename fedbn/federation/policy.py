@@ -280,10 +280,7 @@ class SitePolicy(Settings):
                 "counts", f"{count_of(rows, 'row')}, at least {self.counts_min_rows} wanted"
             )
         largest = max((len(family.parents) for family in families), default=0)
-        if self.counts_max_parents is not None and largest > self.counts_max_parents:
-            raise refusal(
-                "counts", f"{count_of(largest, 'parent')}, limit {self.counts_max_parents}"
-            )
+        _require_at_most("counts", self.counts_max_parents, largest, "parent")
 
     def permit_counts(self, counts: FamilyCounts, *, compared: bool) -> FamilyCounts:
         """The counts of the families that may leave, rounded where the policy's rule says so: those
@@ -350,16 +347,16 @@ class SitePolicy(Settings):
             allowed = replace(allowed, weights=(1.0,) * len(allowed.dags))
         if self.weights == "rounded":
             allowed = replace(allowed, weights=round_weights(allowed.weights))
-        if self.max_dags is not None and len(allowed.dags) > self.max_dags:
-            raise refusal(
-                "max-dags", f"{count_of(len(allowed.dags), 'structure')}, limit {self.max_dags}"
-            )
+        _require_at_most("max-dags", self.max_dags, len(allowed.dags), "structure")
         largest = max(dag.in_degree for dag in allowed.dags)
-        if self.max_in_degree is not None and largest > self.max_in_degree:
-            raise refusal(
-                "max-in-degree", f"{count_of(largest, 'parent')}, limit {self.max_in_degree}"
-            )
+        _require_at_most("max-in-degree", self.max_in_degree, largest, "parent")
         return allowed
+
+
+def _require_at_most(reason: str, limit: int | None, found: int, what: str) -> None:
+    """Raise PolicyError where there are more than a limit."""
+    if limit is not None and found > limit:
+        raise refusal(reason, f"{count_of(found, what)}, limit {limit}")
 
 
 def identifier_words(found: Mapping[str, str]) -> str:

@@ -131,7 +131,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         mapping=mapping,
         columns=columns if isinstance(columns, tuple) else (),
         schema=read_schema(schema) if isinstance(schema, Path) else schema,
-        form={key: found.pop(key) for key in _FORM if key in found},
+        form={key: found.pop(key) for key in FORM if key in found},
         **found,
     )
     site.prepare(Preparation())
@@ -162,7 +162,9 @@ def _kinds(group: Any) -> dict[str, Any]:
     }
 
 
-_FORM = tuple(each.name for each in fields(TableFormat))
+FORM = tuple(each.name for each in fields(TableFormat))
+"""The keys that say how the table's file is written."""
+
 _KEYS = {
     **_kinds(SiteFile),
     **_kinds(TableFormat),
