@@ -102,9 +102,7 @@ def client_round(
     message = StructureMessage(
         schema.hash,
         schema.names,
-        tuple(dag.extend(schema.names) for learned in rungs for dag in learned.dags)
-        if own.names != schema.names
-        else tuple(dag.reorder(schema.names) for learned in rungs for dag in learned.dags),
+        tuple(dag.extend(schema.names) for learned in rungs for dag in learned.dags),
         tuple(weight for learned in rungs for weight in learned.weights),
         status_of(met),
         row_weights=tuple(k for k, of in zip(ladder, rungs, strict=True) for _ in of.dags),
