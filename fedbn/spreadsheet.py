@@ -8,6 +8,8 @@ narrow the sign. Whoever reads such a file with fedbn gets the name without the 
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable
 
@@ -23,6 +25,17 @@ def written_cells(row: Iterable[object]) -> list[object]:
     ["'=1+1", '-3', 'smoke', 0.5, "''=x"]
     """
     return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row]
+
+
+def written_text(rows: Iterable[Iterable[object]]) -> str:
+    """The text of a CSV file with these rows, safe to be opened.
+
+    >>> written_text([("name", "share"), ("=1+1", 0.5)])
+    "name,share\\n'=1+1,0.5\\n"
+    """
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(map(written_cells, rows))
+    return out.getvalue()
 
 
 def read_cell(text: str) -> str:

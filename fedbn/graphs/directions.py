@@ -9,8 +9,6 @@ so to whoever reads a result.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +19,7 @@ from fedbn.graphs.drawn import dot_id, require_xml_names
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 from fedbn.whole_file import write_whole
 
 Edge = tuple[str, str]
@@ -115,11 +113,7 @@ def _mark(cpdag: PDAG) -> list[tuple[str, str, str]]:
 
 
 def _csv(cpdag: PDAG) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("from", "to", "directed"))
-    writer.writerows(map(written_cells, _mark(cpdag)))
-    return out.getvalue()
+    return written_text([("from", "to", "directed"), *_mark(cpdag)])
 
 
 def _json(cpdag: PDAG) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +10,7 @@ from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.drawn import dot_id, require_xml_names
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 from fedbn.whole_file import require_writable, write_whole
 
 Edge = tuple[str, str]
@@ -78,14 +76,11 @@ def write_structure(
 
 
 def _edge_csv(dag: DAG, support: Support, directed: Mapping[Edge, str]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("parent", "child", "directed", *(() if support is None else ("support",))))
-    for edge, word in directed.items():
-        writer.writerow(
-            written_cells((*edge, word, *(() if support is None else (support[edge],))))
-        )
-    return out.getvalue()
+    rows = [("parent", "child", "directed"), *((*edge, word) for edge, word in directed.items())]
+    if support is None:
+        return written_text(rows)
+    last = ("support", *(support[edge] for edge in directed))
+    return written_text((*row, cell) for row, cell in zip(rows, last, strict=True))
 
 
 def _json(dag: DAG, support: Support, directed: Mapping[Edge, str]) -> str:

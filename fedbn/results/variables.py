@@ -7,8 +7,6 @@ a judge, perhaps. For both, the tables say which site would have to measure what
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -18,7 +16,7 @@ from fedbn.consensus.judges import Judges, judges_of, never_together
 from fedbn.consensus.path import McbncPath, Step
 from fedbn.results.outcome import Outcome
 from fedbn.results.rows import EdgeRow, edge_rows
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 
 NEVER = "never together"
 UNJUDGED = "no judge of all"
@@ -146,14 +144,10 @@ def collect_rows(outcome: Outcome) -> tuple[CollectRow, ...]:
 
 def variables_text(outcome: Outcome) -> str:
     """variables.csv: a row per variable, the number of its sites, and a 1 under each of them."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    labels = [client.label for client in outcome.clients]
-    writer.writerow(written_cells(("variable", "sites", *labels)))
-    for name, column in zip(outcome.consensus.dag.names, outcome.seen.T, strict=True):
-        own = ["1" if has else "" for has in column]
-        writer.writerow(written_cells((name, int(column.sum()), *own)))
-    return out.getvalue()
+    labels = (client.label for client in outcome.clients)
+    columns = zip(outcome.consensus.dag.names, outcome.seen.T, strict=True)
+    rows = ((name, int(own.sum()), *("1" if has else "" for has in own)) for name, own in columns)
+    return written_text([("variable", "sites", *labels), *rows])
 
 
 def variables_facts(outcome: Outcome, shown: int = 20) -> dict[str, Any]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 
 
 def rows_text(row_type: type, rows: Sequence[Any]) -> str:
@@ -17,21 +15,13 @@ def rows_text(row_type: type, rows: Sequence[Any]) -> str:
     None is an empty cell, a tuple its texts with semicolons between (in a text \\; and \\\\).
     """
     columns = [column.name for column in fields(row_type)]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_cell(getattr(row, column)) for column in columns])
-    return out.getvalue()
+    cells = ([_cell(getattr(row, column)) for column in columns] for row in rows)
+    return written_text([columns, *cells])
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
+def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        value = ";".join(text.replace("\\", "\\\\").replace(";", "\\;") for text in value)
-    if isinstance(value, str):
-        return str(*written_cells([value]))
-    return repr(value) if isinstance(value, float) else str(value)
+        return ";".join(text.replace("\\", "\\\\").replace(";", "\\;") for text in value)
+    return value

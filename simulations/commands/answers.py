@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +28,7 @@ from fedbn.networks.parameter_sources import (
     unanswered_in,
 )
 from fedbn.results.groups import FOLDER, group_called
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, list_some, printable, reason_of
 
@@ -407,11 +405,7 @@ def print_difference(answers: Answers, single: Answers, networks: int) -> None:
 
 def write_answers(path: Path, answers: Answers) -> None:
     """Write all answers as CSV."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_header(answers))
-    writer.writerows(map(written_cells, _rows(answers)))
-    write_whole(path, buffer.getvalue())
+    write_whole(path, written_text([_header(answers), *_rows(answers)]))
 
 
 def _header(answers: Answers) -> tuple[str, ...]:

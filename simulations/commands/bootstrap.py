@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +13,7 @@ import typer
 from fedbn.errors import ConfigError
 from fedbn.learners import LearnerSettings, find_learner
 from fedbn.learners.learner import knowledge_in
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 from fedbn.whole_file import require_writable, write_whole
 from fedbn.wording import count_of
 from simulations.options import (
@@ -159,12 +157,8 @@ def strength_table(found: Bootstrap) -> str:
     from -> to among these, an undirected edge half each way; from -> to is the more frequent
     direction, or that of name order.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("from", "to", "strength", "direction"))
-    for parent, child, strength, direction in _rows(found):
-        writer.writerow((*written_cells([parent, child]), f"{strength:.6g}", f"{direction:.6g}"))
-    return text.getvalue()
+    rows = ((a, b, f"{share:.6g}", f"{turned:.6g}") for a, b, share, turned in _rows(found))
+    return written_text([("from", "to", "strength", "direction"), *rows])
 
 
 def _rows(found: Bootstrap) -> list[tuple[str, str, float, float]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,7 @@ import typer
 
 from fedbn.errors import ResultsError
 from fedbn.graphs.drawn import dot_id
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, reason_of
 
@@ -54,12 +52,8 @@ def write_files(
 
 def _csv(edges: list[dict[str, Any]]) -> str:
     """Tidy: one edge a row, `parent,child,posterior`."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["parent", "child", "posterior"])
-    for e in edges:
-        writer.writerow((*written_cells([e["parent"], e["child"]]), repr(e["posterior"])))
-    return text.getvalue()
+    rows = ((e["parent"], e["child"], e["posterior"]) for e in edges)
+    return written_text([("parent", "child", "posterior"), *rows])
 
 
 def _dot(found: CredibleSet, edges: list[dict[str, Any]], threshold: float) -> str:
@@ -97,37 +91,32 @@ def _draw(found: CredibleSet, edges: list[dict[str, Any]], folder: Path) -> None
     save_figure(rank_figure(-found.opt, profile.value, profile.count), folder / "ranks")
 
 
-def _csv_line(cells: list[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(written_cells(cells))
-    return text.getvalue()
-
-
 def show(content: Mapping[str, Any]) -> None:
     """Posteriors and lists as CSV on standard output, the counts as text on standard error.
 
     Every further table has a header of its own, after an empty line.
     """
     if "edges" in content:
-        print("parent,child,posterior")
-        for edge in content["edges"]:
-            print(_csv_line([edge["parent"], edge["child"], f"{edge['posterior']:.6g}"]))
+        rows = [(e["parent"], e["child"], e["posterior"]) for e in content["edges"]]
+        _print("parent,child,posterior", rows)
     if "ancestors" in content:
-        print("\nancestor,descendant,posterior")
-        for row in content["ancestors"]:
-            names = [row["ancestor"], row["descendant"]]
-            print(_csv_line([*names, f"{row['posterior']:.6g}"]))
+        rows = [(e["ancestor"], e["descendant"], e["posterior"]) for e in content["ancestors"]]
+        _print("\nancestor,descendant,posterior", rows)
     if "v_structures" in content:
-        print("\nparent,child,other_parent,posterior")
-        for row in content["v_structures"]:
-            names = [row["parents"][0], row["child"], row["parents"][1]]
-            print(_csv_line([*names, f"{row['posterior']:.6g}"]))
+        of = [(*e["parents"], e["child"], e["posterior"]) for e in content["v_structures"]]
+        _print("\nparent,child,other_parent,posterior", [(a, c, b, p) for a, b, c, p in of])
     if "structures" in content:
-        print("\nrank,excess,edges")
-        for place, item in enumerate(content["structures"], start=1):
-            print(_csv_line([str(place), f"{item['excess']:.6g}", _arrows(item)]))
+        listed = enumerate(content["structures"], start=1)
+        best = [(place, item["excess"], _arrows(item)) for place, item in listed]
+        _print("\nrank,excess,edges", best)
     for line in _counts(content):
         typer.echo(line, err=True)
+
+
+def _print(header: str, rows: Sequence[Sequence[Any]]) -> None:
+    """A table as CSV, numbers with six digits."""
+    told = ([f"{c:.6g}" if isinstance(c, float) else c for c in row] for row in rows)
+    print(f"{header}\n{written_text(told)}", end="")
 
 
 def _arrows(structure: Mapping[str, Any]) -> str:

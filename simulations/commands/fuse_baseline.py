@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 import warnings
 from collections.abc import Sequence
@@ -24,7 +22,7 @@ from fedbn.graphs.distances import induced_smhd, smhd
 from fedbn.graphs.files import NamedDAG
 from fedbn.results.record import command_line, hash_files
 from fedbn.results.report import versions, write_voted
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_record
 from simulations.terminal import print_json, print_rows, print_table, rows_table
@@ -142,9 +140,5 @@ def _write(
 
 
 def _clients_text(dag: DAG, inputs: Sequence[NamedDAG]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("client", "edges", "smhd_to_consensus"))
-    for e in inputs:
-        writer.writerow(written_cells((e.label, e.dag.n_edges, induced_smhd(dag, e.dag))))
-    return out.getvalue()
+    rows = ((e.label, e.dag.n_edges, induced_smhd(dag, e.dag)) for e in inputs)
+    return written_text([("client", "edges", "smhd_to_consensus"), *rows])

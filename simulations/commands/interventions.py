@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +15,7 @@ from fedbn.graphs.known_class import class_of
 from fedbn.inference.interventions import EffectRange, effect_between, query_do, range_over_class
 from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
 from fedbn.networks.parameter_sources import held_back_words
-from fedbn.spreadsheet import written_cells
+from fedbn.spreadsheet import written_text
 from fedbn.whole_file import write_whole
 from simulations.commands.answers import held_back_among, why_unanswered
 
@@ -89,7 +87,7 @@ def answer_intervention(
     ]
     header, rows = _table(answers, asked.over_class)
     if out is not None:
-        _write(out, header, rows)
+        write_whole(out, written_text([header, *rows]))
     if as_json:
         from simulations.terminal import print_json
 
@@ -180,14 +178,6 @@ def _table(
                 told = (f"{column[name][key]:.6g}" for column in columns)
                 rows.append((str(number), name, key, *told))
     return ((*header, "least", "greatest") if over_class else header), rows
-
-
-def _write(out: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(map(written_cells, rows))
-    write_whole(out, buffer.getvalue())
 
 
 def _print(
