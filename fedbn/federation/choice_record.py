@@ -65,8 +65,8 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
     """What `run.json` and the command's JSON say of the counts."""
     names = choice.dag.names
     return {
-        **_told(choice, "score" if choice.moves is None else "moves"),
-        **_told(choice, "requests", "families", "cells", "sites", *_NOTED),
+        **_as_json(choice, "score" if choice.moves is None else "moves"),
+        **_as_json(choice, "requests", "families", "cells", "sites", *_NOTED),
         "left_out": [
             {
                 "variable": names[family.node],
@@ -88,7 +88,7 @@ def _words(families: Iterable[Family], names: Sequence[str]) -> list[dict[str, A
     ]
 
 
-def _told(choice: CountedChoice, *fields: str) -> dict[str, Any]:
+def _as_json(choice: CountedChoice, *fields: str) -> dict[str, Any]:
     """Fields of a choice as JSON has them."""
     return {name: plain(getattr(choice, name)) for name in fields}
 
@@ -99,12 +99,14 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
     if choice.counts is not None:
         counts = {key: getattr(choice.counts, key).tolist() for key in ("places", "counts")}
     return {
-        **_told(choice, "score", "row_weight", "candidate_score", "requests", "families", "cells"),
+        **_as_json(
+            choice, "score", "row_weight", "candidate_score", "requests", "families", "cells"
+        ),
         "edges": choice.dag.arcs.tolist(),
-        **_told(choice, "mechanisms", "left_out", "unscored", "unjudged"),
+        **_as_json(choice, "mechanisms", "left_out", "unscored", "unjudged"),
         **counts,
-        **({} if choice.moves is None else _told(choice, "moves")),
-        **_told(choice, "sites", "rows", *_NOTED),
+        **({} if choice.moves is None else _as_json(choice, "moves")),
+        **_as_json(choice, "sites", "rows", *_NOTED),
     }
 
 
