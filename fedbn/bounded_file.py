@@ -13,6 +13,8 @@ import json
 from pathlib import Path
 from typing import IO, Any
 
+from fedbn.errors import ConfigError, system_errors_as
+
 MAX_SETTINGS = 1 << 20
 """Bytes of a file that people write: a site's file, background knowledge."""
 
@@ -48,6 +50,18 @@ def _read_all(file: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
         if content.tell() > most:
             raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
     return content.getvalue()
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The content of a TOML file that people write; raises ConfigError when it cannot be read."""
+    import tomllib
+
+    with system_errors_as(ConfigError, f"cannot read {path}"):
+        data = read_bounded(path, MAX_SETTINGS)
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
 
 
 def json_value(text: str | bytes, **how: Any) -> Any:

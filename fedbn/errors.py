@@ -24,7 +24,10 @@
 A message states what must hold and shows the offending value.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from fedbn.wording import reason_of
 
 
 class FedbnError(Exception):
@@ -109,6 +112,25 @@ class FedbnWarning(UserWarning):
 
 class TableWarning(FedbnWarning):
     """The same of one table; its text begins with the table's source and a colon."""
+
+
+@contextmanager
+def system_errors_as(kind: type[FedbnError], words: str) -> Iterator[None]:
+    """Inside, what the system refuses of a file, and bytes that are no UTF-8 text, become an error
+    of this kind: the words, and why. Errors of fedbn's own stay what they are.
+
+    >>> with system_errors_as(ConfigError, "cannot read a.toml"):
+    ...     open("/no/such/folder/a.toml")
+    Traceback (most recent call last):
+        ...
+    fedbn.errors.ConfigError: cannot read a.toml: No such file or directory
+    """
+    try:
+        yield
+    except FedbnError:  # a ResultsError is an OSError
+        raise
+    except (OSError, UnicodeDecodeError) as error:
+        raise kind(f"{words}: {reason_of(error)}") from None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

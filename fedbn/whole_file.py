@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from fedbn.errors import ResultsError
+from fedbn.errors import ResultsError, system_errors_as
 
 
 def write_whole(path: str | Path, content: str | bytes, mode: int | None = None) -> None:
@@ -23,10 +23,8 @@ def write_whole(path: str | Path, content: str | bytes, mode: int | None = None)
     ------
     ResultsError : it cannot be written.
     """
-    try:
+    with system_errors_as(ResultsError, f"cannot write {path}"):
         replace_file(Path(path), content, mode)
-    except OSError as error:
-        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def require_writable(path: str | Path) -> None:
@@ -37,7 +35,7 @@ def require_writable(path: str | Path) -> None:
     ResultsError : the folder is not there or cannot be written in, or the path is a folder.
     """
     path = Path(path)
-    try:
+    with system_errors_as(ResultsError, f"cannot write {path}"):
         if not path.parent.is_dir():
             raise ResultsError(f"cannot write {path}: there is no folder {path.parent}")
         if path.is_dir():
@@ -45,10 +43,6 @@ def require_writable(path: str | Path) -> None:
         handle, name = _make_beside(path)
         os.close(handle)
         Path(name).unlink()
-    except ResultsError:  # an OSError whose words are whole
-        raise
-    except OSError as error:
-        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def replace_file(path: Path, content: str | bytes, mode: int | None = None) -> None:

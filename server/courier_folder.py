@@ -14,7 +14,7 @@ from pathlib import Path
 from flwr.app import Error, Message
 
 import fedbn
-from fedbn.errors import ConfigError, MessageError, ResultsError
+from fedbn.errors import ConfigError, MessageError, ResultsError, system_errors_as
 from fedbn.federation.courier_file import (
     CourierReply,
     CourierRequest,
@@ -159,10 +159,8 @@ class CourierFolder:
     def waiting_files(self) -> list[Path]:
         """The files in the folder of replies."""
         folder = self.path / "replies"
-        try:
+        with system_errors_as(ResultsError, f"cannot read {folder}"):
             return sorted(each for each in folder.iterdir() if not each.name.startswith("."))
-        except OSError as error:
-            raise ResultsError(f"cannot read {folder}: {reason_of(error)}") from None
 
     def _read(self, sealed: Sealed) -> CourierReply:
         """The reply of a file that one of the sites has signed; raises MessageError."""
@@ -241,11 +239,9 @@ def begin_folder(path: Path, run: CourierRun) -> None:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise ConfigError(f"{path} must be a new folder or an empty one")
     server_signer(Path(run.keys))
-    try:
+    with system_errors_as(ResultsError, f"cannot make {path}"):
         for name in ("requests", "replies", "kept"):
             (path / name).mkdir(parents=True)
-    except OSError as error:
-        raise ResultsError(f"cannot make {path}: {reason_of(error)}") from None
     write_whole(path / FILE, run.to_text().encode("utf-8"), mode=0o600)
 
 

@@ -12,12 +12,11 @@ The file has the keys of the flat run config (see `fedbn.federation.settings`), 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fedbn.bounded_file import MAX_SETTINGS, read_bounded
+from fedbn.bounded_file import read_toml
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError
 from fedbn.federation.plugin_keys import with_all_own
@@ -117,16 +116,6 @@ def result_name(experiment: Experiment) -> str:
     if source is None:
         return "sites"
     return Path(source).name.split(".")[0]
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file; raises ConfigError when it cannot be read."""
-    try:
-        return tomllib.loads(read_bounded(path, MAX_SETTINGS).decode("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
 
 
 def _read_config(path: Path) -> dict[str, Any]:

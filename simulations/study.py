@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from warnings import warn
 
-from fedbn.errors import FedbnWarning, ResultsError
-from fedbn.wording import count_of, reason_of
+from fedbn.errors import FedbnWarning, ResultsError, system_errors_as
+from fedbn.wording import count_of
 from simulations.progress import Count
 from simulations.study_cases import Case, Cost, Row, Run, Tick, run_cases
 
@@ -54,13 +54,9 @@ class Study:
         self.n_run, self.cpu_seconds = 0, 0.0
         if folder.exists() and not folder.is_dir():
             raise ResultsError(f"the study's folder must be a folder: {folder} is a file")
-        try:
+        with system_errors_as(ResultsError, f"the study's folder must be writable: {folder}"):
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = _read_rows(self.path)
-        except OSError as error:
-            raise ResultsError(
-                f"the study's folder must be writable: {folder}: {reason_of(error)}"
-            ) from error
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -123,13 +119,11 @@ class Study:
         self.cpu_seconds += row["cpu_seconds"]
 
     def _write(self, row: Row) -> None:
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise ResultsError(f"{self.path} cannot be written: {reason_of(error)}") from error
+        unwritable = system_errors_as(ResultsError, f"{self.path} cannot be written")
+        with unwritable, self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         self._rows.append(json.loads(json.dumps(row)))
 
 
@@ -153,10 +147,8 @@ def end_line(report: Path, wall: float, *studies: Study) -> str:
 def _read_rows(path: Path) -> list[Row]:
     if not path.exists():
         return []
-    try:
+    with system_errors_as(ResultsError, f"{path} cannot be read"):
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(f"{path} cannot be read: {reason_of(error)}") from error
     whole, _, rest = text.rpartition("\n")
     if rest:
         warn(f"{path}: the last line was cut off and is computed again", FedbnWarning, stacklevel=2)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from fedbn.errors import ResultsError
+from fedbn.errors import ResultsError, system_errors_as
 from fedbn.results.page.html import page_of
 from fedbn.results.page.tables import page_table
 from fedbn.whole_file import replace_file, write_whole
-from fedbn.wording import reason_of
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def write_study_page(folder: Path, title: str, sections: Sequence[Section]) -> P
     ResultsError : the folder cannot be written, or a figure is not there.
     """
     path = folder / "report.html"
-    try:
+    with system_errors_as(ResultsError, f"{path} cannot be written"):
         contents = "".join(
             f'<li><a href="#part-{k}">{escape(section.title)}</a></li>'
             for k, section in enumerate(sections)
@@ -79,8 +78,6 @@ def write_study_page(folder: Path, title: str, sections: Sequence[Section]) -> P
         head = f"<header><p class='kind'>fedbn study</p><h1>{escape(title)}</h1></header>"
         body = f"{head}<main><nav><ol>{contents}</ol></nav>{parts}</main>"
         replace_file(path, page_of(title, body))
-    except OSError as error:
-        raise ResultsError(f"{path} cannot be written: {reason_of(error)}") from error
     return path
 
 

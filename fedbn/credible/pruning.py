@@ -21,7 +21,7 @@ import numpy as np
 from fedbn.bounded_file import read_bounded
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
-from fedbn.errors import ConfigError, DataError
+from fedbn.errors import ConfigError, DataError, system_errors_as
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores import make_score
@@ -30,7 +30,6 @@ from fedbn.search.families.families import Families
 from fedbn.search.families.known import families_that_keep
 from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
 from fedbn.whole_file import write_whole
-from fedbn.wording import reason_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,10 +206,8 @@ def read_scores(path: str | Path) -> Families:
     ------
     DataError : naming the line that is not as it must be.
     """
-    try:
+    with system_errors_as(DataError, f"{path} cannot be read"):
         lines = read_bounded(path).decode("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {reason_of(error)}") from None
     rows = [(k + 1, line.split()) for k, line in enumerate(lines) if line.strip()]
     try:
         at, blocks = 1, {}

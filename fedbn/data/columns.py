@@ -14,7 +14,7 @@ from fedbn.bounded_file import MAX_TABLE, read_bounded
 from fedbn.data.column import Column
 from fedbn.data.csv_columns import csv_columns, csv_names
 from fedbn.data.table_format import TableFormat
-from fedbn.errors import DataError, did_you_mean
+from fedbn.errors import DataError, did_you_mean, system_errors_as
 
 CSV_SUFFIXES = (".csv", ".csv.gz")
 PARQUET_SUFFIXES = (".parquet",)
@@ -84,10 +84,8 @@ def _is_of_a_program(path: str | Path) -> bool:
 
 
 def _content(path: str | Path) -> bytes:
-    try:
+    with system_errors_as(DataError, f"{path} cannot be read"):
         return read_bounded(path, MAX_TABLE)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def require_columns(source: str, names: Collection[str], wanted: Iterable[str]) -> None:

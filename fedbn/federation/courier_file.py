@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from fedbn.bounded_file import json_value, read_bounded
-from fedbn.errors import MessageError
+from fedbn.errors import MessageError, system_errors_as
 from fedbn.federation.courier_keys import PublicKey, Signer, is_signed
-from fedbn.wording import printable, reason_of
+from fedbn.wording import printable
 
 FORMAT = "fedbn courier 1"
 """The name of the format: a reader takes no other."""
@@ -117,10 +117,8 @@ def seal(kind: str, body: bytes, signer: Signer) -> bytes:
 def open_sealed(path: str | Path, kind: str) -> Sealed:
     """The parts of a file of the kind that is wanted; raises MessageError where it cannot be read,
     is no such file, is of another version, or is torn."""
-    try:
+    with system_errors_as(MessageError, f"cannot read {path}"):
         data = read_bounded(path)
-    except OSError as error:
-        raise MessageError(f"cannot read {path}: {reason_of(error)}") from None
     first, _, rest = data.partition(b"\n")
     _require_kind(first[:MAX_HEAD], kind, path)
     second, _, body = rest.partition(b"\n")

@@ -34,8 +34,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from fedbn.bounded_file import MAX_SETTINGS, read_bounded
-from fedbn.errors import ConfigError, MessageError
-from fedbn.wording import reason_of
+from fedbn.errors import ConfigError, MessageError, system_errors_as
 
 PublicKey = EllipticCurvePublicKey
 
@@ -153,7 +152,5 @@ def _subject(server: str) -> x509.IPAddress | x509.DNSName:
 
 
 def _read(path: Path) -> bytes:
-    try:
+    with system_errors_as(ConfigError, f"cannot read {path}"):
         return read_bounded(path, MAX_SETTINGS)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {reason_of(error)}") from None

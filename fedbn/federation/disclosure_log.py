@@ -19,17 +19,17 @@ import stat
 import warnings
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 
 from fedbn import locked_file
 from fedbn.bounded_file import json_value, read_bounded
-from fedbn.errors import FedbnWarning, ResultsError
+from fedbn.errors import FedbnWarning, ResultsError, system_errors_as
 from fedbn.federation.disclosure import Content, Disclosure
 from fedbn.locked_file import last_byte, open_locked
 from fedbn.whole_file import replace_file
-from fedbn.wording import reason_of
 
 START = "0" * 64
 """What the first line has for the hash of the line before."""
@@ -62,21 +62,16 @@ def head_of(path: str | Path) -> Path:
 def append(path: str | Path, entry: Disclosure) -> Disclosure:
     """Add the entry to the log and force it to disk; returns it with its place in the chain. Raises
     ResultsError where that fails; then the message must not leave."""
-    try:
-        with open_locked(path) as file:
-            lines = _lines(_content(path, file))
-            before = _sha256(lines[-1]) if lines else START
-            placed = replace(entry, number=len(lines) + 1, previous=before)
-            line = json.dumps(asdict(placed), ensure_ascii=False).encode("utf-8")
-            torn = last_byte(file) not in b"\n"
-            data = (b"\n" if torn else b"") + line + b"\n"  # an older entry was torn by a crash
-            locked_file.append(file, data)
-            head = json.dumps({"number": placed.number, "sha256": _sha256(line)})
-            replace_file(head_of(path), head + "\n", mode=0o600)
-    except OSError as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise _unwritable(path, error.strerror or str(error)) from None
+    with _unwritable(path), open_locked(path) as file:
+        lines = _lines(_content(path, file))
+        before = _sha256(lines[-1]) if lines else START
+        placed = replace(entry, number=len(lines) + 1, previous=before)
+        line = json.dumps(asdict(placed), ensure_ascii=False).encode("utf-8")
+        torn = last_byte(file) not in b"\n"
+        data = (b"\n" if torn else b"") + line + b"\n"  # an older entry was torn by a crash
+        locked_file.append(file, data)
+        head = json.dumps({"number": placed.number, "sha256": _sha256(line)})
+        replace_file(head_of(path), head + "\n", mode=0o600)
     return placed
 
 
@@ -88,11 +83,9 @@ def keep_copy(path: str | Path, entry: Disclosure, content: Content) -> None:
         name: {key: b64encode(value).decode("ascii") for key, value in record.items()}
         for name, record in content.items()
     }
-    try:
+    with _unwritable(file):
         file.parent.mkdir(mode=0o700, exist_ok=True)
         replace_file(file, json.dumps(values, indent=1) + "\n", mode=0o600)
-    except OSError as error:
-        raise _unwritable(file, error.strerror or str(error)) from None
 
 
 def read_log(path: str | Path) -> Log:
@@ -102,10 +95,8 @@ def read_log(path: str | Path) -> Log:
     Warns of a line that a crash has torn, so that its message did not leave, and where there is no
     head, so that nobody knows whether lines at the end are missing.
     """
-    try:
+    with system_errors_as(ResultsError, f"cannot read the disclosure log {path}"):
         lines = _lines(read_bounded(path))
-    except OSError as error:
-        raise ResultsError(f"cannot read the disclosure log {path}: {reason_of(error)}") from None
     found = list(_entries(lines))
     if lines and all(entry is None for _, entry in found):
         raise ResultsError(f"{path} is no disclosure log: line 1 is {lines[0][:40]!r}")
@@ -178,5 +169,5 @@ def _warn(words: str) -> None:
     warnings.warn(words, FedbnWarning, stacklevel=3)
 
 
-def _unwritable(path: str | Path, reason: str) -> ResultsError:
-    return ResultsError(f"the disclosure log {path} cannot be written: {reason}")
+def _unwritable(path: str | Path) -> AbstractContextManager[None]:
+    return system_errors_as(ResultsError, f"the disclosure log {path} cannot be written")

@@ -22,7 +22,7 @@ import numpy as np
 from fedbn.data.dataset import Dataset
 from fedbn.data.preparation import Prepared
 from fedbn.data.table_settings import TableSettings
-from fedbn.errors import ContractError, DataError
+from fedbn.errors import ContractError, DataError, system_errors_as
 from fedbn.federation.contract import Contract, decisions_of, kind_of
 from fedbn.federation.disclosure import Disclosure
 from fedbn.federation.disclosure_log import append, log_beside
@@ -161,10 +161,8 @@ def _contract_in(path: Path) -> Contract:
 def rows_of(path: Path, contract: Contract) -> Dataset:
     """The rows of a prepared table, which a process reads once; raises ContractError where they are
     not those of the contract."""
-    try:
+    with system_errors_as(ContractError, f"cannot read {path}"):
         status = path.stat()
-    except OSError as error:
-        raise ContractError(f"cannot read {path}: {error.strerror}") from None
     return _read(path, (status.st_mtime_ns, status.st_size, status.st_ino), contract)
 
 

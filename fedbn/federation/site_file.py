@@ -11,7 +11,6 @@ A list of one value may be written as this value.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from inspect import isfunction
@@ -19,7 +18,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from fedbn.bounded_file import MAX_SETTINGS, read_bounded
+from fedbn.bounded_file import read_toml
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
 from fedbn.data.schema import Schema
@@ -101,12 +100,7 @@ def is_site_file(path: str | Path) -> bool:
 def read_site_file(path: str | Path) -> SiteFile:
     """Read a site's TOML file, as in the module's docstring; its paths are relative to it. Raises
     ConfigError: the file cannot be read, a key is unknown, or a value is wrong."""
-    try:
-        content = tomllib.loads(read_bounded(path, MAX_SETTINGS).decode("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    content = read_toml(path)
     try:
         return _site(content, Path(path).absolute().parent)
     except (ConfigError, SchemaError) as error:

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.bounded_file import MAX_SETTINGS, json_value, read_bounded
-from fedbn.errors import ConfigError, StructureError, did_you_mean
+from fedbn.errors import ConfigError, StructureError, did_you_mean, system_errors_as
 from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
-from fedbn.wording import list_some, reason_of
+from fedbn.wording import list_some
 
 Edge = tuple[str, str]
 
@@ -339,12 +339,8 @@ def knowledge_of(told: Knowledge | Mapping[str, Any] | str | Path) -> Knowledge:
 
 
 def _content(path: Path) -> Any:
-    try:
+    with system_errors_as(ConfigError, f"cannot read the background knowledge {path}"):
         text = read_bounded(path, MAX_SETTINGS).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"cannot read the background knowledge {path}: {reason_of(error)}"
-        ) from error
     return _parse(text, str(path), is_toml=path.suffix == ".toml")
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fedbn.bounded_file import read_bounded
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, system_errors_as
 from fedbn.spreadsheet import read_cell
-from fedbn.wording import list_some, reason_of
+from fedbn.wording import list_some
 
 NAME = "group_name"
 """The column of groups.csv with the names of groups that were given."""
@@ -25,10 +25,8 @@ def read_groups(path: str | Path) -> dict[str, str]:
     ------
     ConfigError : it cannot be read, has other columns, or has a site twice.
     """
-    try:
+    with system_errors_as(ConfigError, f"{path} cannot be read"):
         lines = read_bounded(path).decode("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {reason_of(error)}") from None
     header, *rows = [*csv.reader(lines)] or [[]]
     if header[:2] != ["site", "group"]:
         raise ConfigError(f"{path}: the first columns must be site,group, not {','.join(header)!r}")

@@ -32,7 +32,7 @@ import numpy as np
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.dataset import Dataset
-from fedbn.errors import PolicyError, ResultsError
+from fedbn.errors import PolicyError, ResultsError, system_errors_as
 from fedbn.locked_file import append, last_byte, open_locked
 from fedbn.privacy.guarantee import ADJACENCY, UNIT, Guarantee
 from fedbn.privacy.zcdp import epsilon_of
@@ -219,7 +219,7 @@ def keyed_digest(digest: str, ledger: str | Path) -> str:
 
 def _secret(ledger: Path) -> bytes:
     path = ledger.with_name(f"{ledger.name}.key")
-    try:
+    with system_errors_as(ResultsError, f"the ledger's key {path} cannot be used"):
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
@@ -228,20 +228,14 @@ def _secret(ledger: Path) -> bytes:
             key = secrets.token_bytes(32)
             file.write(key)
         return key
-    except OSError as error:
-        raise ResultsError(f"the ledger's key {path} cannot be used: {error.strerror}") from None
 
 
 @contextmanager
 def _lock(path: str | Path) -> Iterator[int]:
     """The ledger open for appending, and locked until the end."""
-    try:
-        with open_locked(path, private=False) as file:
-            yield file
-    except OSError as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise ResultsError(f"the ledger {path} cannot be written: {error.strerror}") from None
+    unwritable = system_errors_as(ResultsError, f"the ledger {path} cannot be written")
+    with unwritable, open_locked(path, private=False) as file:
+        yield file
 
 
 def _append(file: int, path: Path, line: bytes) -> None:

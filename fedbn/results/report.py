@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.consensus.claims import Claim
-from fedbn.errors import FedbnWarning, ResultsError
+from fedbn.errors import FedbnWarning, ResultsError, system_errors_as
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import CLASS_SUFFIXES, write_class
 from fedbn.graphs.knowledge import Knowledge
@@ -101,7 +101,7 @@ def check_results_folder(folder: str | Path) -> Path:
         It exists and is neither empty nor a result of fedbn, or its parent cannot be written.
     """
     target = Path(folder).expanduser().resolve()
-    try:
+    with system_errors_as(ResultsError, f"cannot write results to {target}"):
         if target.is_dir():
             if any(target.iterdir()) and not _is_result(target):
                 raise ResultsError(
@@ -114,11 +114,6 @@ def check_results_folder(folder: str | Path) -> Path:
         probe = _sibling(target, "probe")
         probe.mkdir()
         probe.rmdir()
-    except ResultsError:
-        raise
-    except OSError as error:
-        reason = error.strerror or error
-        raise ResultsError(f"cannot write results to {target}: {reason}") from None
     return target
 
 

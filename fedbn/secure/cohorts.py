@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fedbn.bounded_file import json_value, read_bounded
-from fedbn.errors import ResultsError
+from fedbn.errors import ResultsError, system_errors_as
 from fedbn.locked_file import append, open_locked
 from fedbn.secure.session import Terms, require_cohort
 
@@ -70,21 +70,17 @@ def enter_cohort(
     PolicyError : as `require_cohort`; nothing is written.
     ResultsError : the file cannot be read or written.
     """
-    try:
-        with open_locked(path, private=False) as file:
-            earlier = read_cohorts(path)
-            known = [cohort for _, cohort in earlier]
-            require_cohort(terms, own_key, min_cohort=min_cohort, peers=peers, earlier=known)
-            names = frozenset(member.name for member in terms.block_of(own_key))
-            if (terms.run, names) in earlier:
-                return
-            entry = {
-                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                "run": terms.run,
-                "roster": sorted(names),
-            }
-            append(file, json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
-    except OSError as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise ResultsError(f"the cohorts {path} cannot be written: {error.strerror}") from None
+    unwritable = system_errors_as(ResultsError, f"the cohorts {path} cannot be written")
+    with unwritable, open_locked(path, private=False) as file:
+        earlier = read_cohorts(path)
+        known = [cohort for _, cohort in earlier]
+        require_cohort(terms, own_key, min_cohort=min_cohort, peers=peers, earlier=known)
+        names = frozenset(member.name for member in terms.block_of(own_key))
+        if (terms.run, names) in earlier:
+            return
+        entry = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "run": terms.run,
+            "roster": sorted(names),
+        }
+        append(file, json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")

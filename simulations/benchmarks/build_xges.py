@@ -21,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fedbn.errors import ConfigError, FedbnError
+from fedbn.errors import ConfigError, FedbnError, system_errors_as
 from simulations.benchmarks.arguments import parser_of
 from simulations.terminal import show_error
 
@@ -111,10 +111,8 @@ def build(sources: Path, program: Path, compiler: str = "g++", eigen: str = _EIG
 
 
 def _run(command: list[str]) -> None:
-    try:
+    with system_errors_as(ConfigError, f"{command[0]} cannot be run"):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise ConfigError(f"{command[0]} cannot be run: {error.strerror}") from error
     if done.returncode != 0:
         said = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
         raise ConfigError(f"{' '.join(command)} failed:\n{said}")

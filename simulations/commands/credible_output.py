@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from fedbn.errors import ResultsError
+from fedbn.errors import ResultsError, system_errors_as
 from fedbn.graphs.drawn import dot_id
 from fedbn.spreadsheet import written_text
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of, reason_of
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from fedbn.credible.enumerate import CredibleSet
@@ -44,10 +44,8 @@ def write_files(
         text = _csv(edges) if out.suffix == ".csv" else _dot(found, edges, threshold)
         write_whole(out, text)
     if figures is not None:
-        try:
+        with system_errors_as(ResultsError, f"cannot write figures to {figures}"):
             _draw(found, edges, figures)
-        except OSError as error:
-            raise ResultsError(f"cannot write figures to {figures}: {reason_of(error)}") from None
 
 
 def _csv(edges: list[dict[str, Any]]) -> str:

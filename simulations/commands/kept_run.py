@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from fedbn.bounded_file import read_bounded
-from fedbn.errors import ResultsError
+from fedbn.errors import ResultsError, system_errors_as
 from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint
 from fedbn.results.grouped_sums import COHORTS
-from fedbn.wording import reason_of
 
 
 def read_kept(folder: Path) -> Checkpoint:
@@ -23,10 +22,7 @@ def read_kept(folder: Path) -> Checkpoint:
         raise ResultsError(
             f"{folder} is the result of secure sums, which keep no site's structures: run again"
         )
-    try:
+    words = f"{folder} is no result of a federated run: {STATE_FILE}"
+    with system_errors_as(ResultsError, words):
         text = read_bounded(file).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(
-            f"{folder} is no result of a federated run: {STATE_FILE}: {reason_of(error)}"
-        ) from None
     return read_checkpoint(text, str(file))

@@ -14,7 +14,7 @@ import typer
 
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.schema import Kind, Schema, Variable
-from fedbn.errors import ConfigError, FedbnWarning, ResultsError
+from fedbn.errors import ConfigError, FedbnWarning, ResultsError, system_errors_as
 from fedbn.networks.family_counts import (
     FamilyTables,
     count_families,
@@ -116,7 +116,7 @@ def _write(
     from fedbn.results.strengths import write_posterior
 
     known = None if sources == ParameterSources() else sources.to_dict()
-    try:
+    with system_errors_as(ResultsError, f"cannot write to {results}"):
         write_network(network, results)
         tell_sources(results, known)
         if (results / CONTENT_FILE).exists():
@@ -127,8 +127,6 @@ def _write(
             write_whole(results / AVERAGE_FILE, weighted_to_json(networks, weights))
             write_posterior(results, [(each.dag, weight) for each, weight in weighted])
         write_readme(results)
-    except OSError as error:
-        raise ResultsError(f"cannot write to {results}: {error.strerror or error}") from None
 
 
 def _read_kept(folder: Path) -> Checkpoint:

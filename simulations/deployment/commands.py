@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbn.errors import ConfigError, FedbnError, ResultsError
+from fedbn.errors import ConfigError, FedbnError, ResultsError, system_errors_as
 from simulations.options import Json, KnowledgeFile, Quiet
 from simulations.progress import stages, starting
 
@@ -102,10 +102,8 @@ def app_folder(
     experiment = experiment_from(set_options(setting or []), config=config)
     if folder.exists():
         raise ResultsError(f"{folder} is there already: choose a new folder")
-    try:
+    with system_errors_as(ResultsError, f"cannot write {folder}"):
         write_bundle(folder, to_run_config(with_absolute_paths(experiment)))
-    except OSError as error:
-        raise ResultsError(f"cannot write {folder}: {error.strerror or error}") from None
     settings, digest = folder / "pyproject.toml", bundle_digest(bundle_of(folder))
     if as_json:
         print_json({"folder": str(folder), "settings": str(settings), "bundle": digest})

@@ -34,7 +34,7 @@ from flwr.supercore.task_identity import TaskIdentity
 import fedbn
 from clients.client_app import app
 from fedbn.bounded_file import json_value, read_bounded
-from fedbn.errors import ConfigError, MessageError, ResultsError, VersionError
+from fedbn.errors import ConfigError, MessageError, ResultsError, VersionError, system_errors_as
 from fedbn.federation.courier_file import (
     CourierReply,
     CourierRequest,
@@ -48,7 +48,7 @@ from fedbn.federation.courier_keys import Authority, Signer, fingerprint, site_s
 from fedbn.federation.site_file import CourierKeys, read_site_file
 from fedbn.locked_file import lock
 from fedbn.whole_file import write_whole
-from fedbn.wording import printable, reason_of
+from fedbn.wording import printable
 from server.courier_records import flower_records, plain_records
 from simulations.deployment.executor import site_config
 
@@ -245,10 +245,8 @@ def _folder(config: Mapping[str, str]) -> Path:
 def _hold(folder: Path) -> Iterator[Path]:
     """The folder, which no other process answers from meanwhile."""
     _make(folder)
-    try:
+    with system_errors_as(ResultsError, f"cannot write in {folder}"):
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise ResultsError(f"cannot write in {folder}: {reason_of(error)}") from None
     try:
         lock(handle)
         yield folder
@@ -266,11 +264,9 @@ def _delete_ended(folder: Path, now: datetime) -> None:
 def _delete(run: Path) -> None:
     """Delete a run's folder; its id stays."""
     write_whole(run.with_name(f"{run.name}.over"), b"", mode=0o600)
-    try:
+    with system_errors_as(ResultsError, f"cannot delete {run}"):
         if run.exists():
             shutil.rmtree(run)
-    except OSError as error:
-        raise ResultsError(f"cannot delete {run}: {reason_of(error)}") from None
 
 
 def _is_run(run: str) -> bool:
@@ -282,14 +278,10 @@ def _reply_file(folder: Path, request: CourierRequest) -> Path:
 
 
 def _make(folder: Path) -> None:
-    try:
+    with system_errors_as(ResultsError, f"cannot make {folder}"):
         folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise ResultsError(f"cannot make {folder}: {reason_of(error)}") from None
 
 
 def _read(file: Path) -> bytes:
-    try:
+    with system_errors_as(ResultsError, f"cannot read {file}"):
         return read_bounded(file)
-    except OSError as error:
-        raise ResultsError(f"cannot read {file}: {reason_of(error)}") from None

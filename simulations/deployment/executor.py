@@ -41,7 +41,7 @@ from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, 
 from clients.client_app import app
 from clients.disclosures import BUNDLE
 from clients.door import refuse
-from fedbn.errors import ConfigError, ContractError
+from fedbn.errors import ConfigError, ContractError, system_errors_as
 from fedbn.federation.prepared_table import contract_of
 from fedbn.federation.site_file import read_site_file
 from simulations.deployment.front import address
@@ -176,10 +176,8 @@ def _forking() -> ForkServerContext:
 
 
 def _secret(file: Path) -> bytes:
-    try:
+    with system_errors_as(ConfigError, f"cannot read the secret {file}"):
         secret = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"cannot read the secret {file}: {error.strerror or error}") from None
     if not secret:
         raise ConfigError(f"the secret {file} must not be empty")
     return secret

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedbn.bounded_file import read_toml
 from fedbn.errors import ConfigError
 from fedbn.federation.run_config import to_run_config, typed_values
 from fedbn.federation.settings import Experiment, all_settings
@@ -35,7 +36,6 @@ from fedbn.results.record import FILES, hash_files
 from simulations.experiment import (
     experiment_from,
     locate_files,
-    read_toml,
     with_absolute_paths,
 )
 
