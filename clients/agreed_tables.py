@@ -11,7 +11,7 @@ import numpy as np
 from clients.request import Request
 from clients.site import Site
 from fedbn.federation.policy import refusal
-from fedbn.networks.family_counts import Family, families_of
+from fedbn.networks.family_counts import Family
 from fedbn.networks.mixed_sums import MixedFamilies, category_tables
 from fedbn.wording import count_of
 
@@ -32,45 +32,51 @@ def agreed_table(request: Request, schema: Schema) -> Site:
     return site
 
 
-def table_of_all_products(request: Request, schema: Schema) -> Dataset:
-    """The site's columns under the agreed schema, where the sums of products of all of them may
-    leave, which is written down; raises PolicyError where they may not, DataError where the schema
-    has none."""
+def table_of_all_products(
+    request: Request, schema: Schema, names: Sequence[str] | None = None
+) -> Dataset:
+    """The site's columns under the agreed schema, all or those with names, where the sums of
+    products of all of them may leave, which is written down; raises PolicyError where they may not,
+    DataError where the schema has none."""
     from fedbn.federation.sums_message import require_askable
 
     require_askable(schema)
     request.site.policy.require_counts(request.rows, [ALL_PAIRS])
     own = request.own_part(schema)
-    return table_of_products(request, own, combinations(range(own.n), 2))
+    pairs = combinations(range(own.n if names is None else len(names)), 2)
+    return table_of_products(request, own, pairs, names)
 
 
-def table_of_numbers(request: Request, schema: Schema) -> Dataset:
-    """The same of the numbers alone, for their sums and sums of squares."""
+def table_of_numbers(request: Request, schema: Schema, names: Sequence[str]) -> Dataset | None:
+    """The same of numbers with these names alone, for their sums and sums of squares; None where
+    there are none."""
     request.site.policy.require_counts(request.rows, ())
-    return table_of_products(request, schema, (), schema.numbers)
+    if not names:
+        return None
+    return table_of_products(request, request.own_part(schema), (), names)
 
 
 def table_of_families(request: Request, schema: Schema, wanted: MixedFamilies) -> Dataset:
-    """The site's columns of what is wanted, where the policy lets sums of families leave some
-    table; whether those of this one may is not looked at."""
+    """The site's columns of what is wanted, of an agreed schema, where the policy lets sums of
+    families leave some table; whether those of this one may is not looked at."""
     policy = request.site.policy
-    policy.require_counts(request.rows, families_of([wanted.dag]))
+    policy.require_counts(request.rows, wanted.families)
     policy.require_unrounded()
     policy.require_cells(np.array([request.rows]))
     table = policy.permit_exact(agreed_table(request, schema).dataset)
-    return table.with_schema(wanted.schema)
+    return table.with_schema(request.own_part(schema)).select(wanted.schema.names)
 
 
-def table_of_masked_families(request: Request, wanted: MixedFamilies) -> Dataset:
-    """The site's columns, where the sums of all families may leave under a mask, which is written
-    down. Under masks no family is held back alone: one of a number that tells of few rows holds
-    back all. Counts of categories are those of masked counts, which nobody sees."""
+def table_of_masked_families(request: Request, schema: Schema, wanted: MixedFamilies) -> Dataset:
+    """The site's columns of what is wanted, of an agreed schema, where the sums of all families may
+    leave under a mask, which is written down. Under masks no family is held back alone: one of a
+    number that tells of few rows holds back all. Counts of categories are those of masked counts,
+    which nobody sees."""
     from fedbn.privacy.counts_in_sums import tells_few
 
     policy = request.site.policy
-    table = table_of_families(request, wanted.schema, wanted)
-    least, numbers = policy.rule.least, map(wanted.schema.index, wanted.schema.numbers)
-    few = [v for v in numbers if least > 1 and tells_few(table, wanted.number_family(v), least)]
+    table, least = table_of_families(request, schema, wanted), policy.rule.least
+    few = [own for own in wanted.numbers.values() if least > 1 and tells_few(table, own, least)]
     if few:
         raise refusal("min-cell", f"{count_of(len(few), 'family')} of numbers tell of few rows")
     counts = category_tables(table, wanted)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,6 @@ from clients.agreed_tables import (
 from clients.read_requests import SumQuestion, arrays_in, record_of, run_of, sum_of
 from clients.request import Request
 from fedbn.arrays import Ints, Masked
-from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import STRUCTURES as FORM
 from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
@@ -32,6 +32,7 @@ from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.networks.family_counts import FamilyTables, count_own_families
 from fedbn.secure import cut_sums
 from fedbn.secure.cohorts import enter_cohort, read_cohorts
+from fedbn.secure.columns import Answering
 from fedbn.secure.family_sums import families_within, own_counts
 from fedbn.secure.guard import Asked
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
@@ -46,7 +47,13 @@ from fedbn.secure.requests import (
 from fedbn.secure.scatter_sums import LevelError, TableSums, own_sums
 from fedbn.secure.session import CUT_POINTS, Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join, reply
-from fedbn.secure.summed_families import own_equations, own_place, own_residuals, wanted_families
+from fedbn.secure.summed_families import (
+    own_equations,
+    own_place,
+    own_residuals,
+    part_of_columns,
+    wanted_families,
+)
 
 LOG = logging.getLogger("fedbn.client")
 
@@ -156,16 +163,16 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     request.require_schema(schema)
     request.require_counts()
     terms = Terms.from_text(str(session["terms"]))
-    if terms.columns and not isinstance(asked, CountRequest):
-        raise PolicyError("counts", "sites with different columns send counts alone")
+    place = terms.place_of(_key_of(session).public)
     if not isinstance(asked, CountRequest):
+        answering = Answering.of(schema, len(terms.members), terms.columns)
         try:
-            return _sum_numbers(asked, request, schema, len(terms.members))
+            return _sum_numbers(asked, request, answering, answering.columns[place])
         except LevelError as error:
             LOG.warning("%s: the answer is noise", error)
             digest = request_digest(sum_of(request.message).data)
             return hide(np.ones(error.length, dtype=np.int64), _key_of(session), digest)
-    families, place = asked.families, terms.place_of(_key_of(session).public)
+    families = asked.families
     if terms.columns:
         families = families_within(families, terms.columns[place])
     policy.require_unrounded()
@@ -182,21 +189,26 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
 
 
 def _sum_numbers(
-    asked: TableSums | ForParameters, request: Request, schema: Schema, sites: int
+    asked: TableSums | ForParameters,
+    request: Request,
+    answering: Answering,
+    columns: Sequence[int],
 ) -> Ints:
-    """The same where columns are numbers."""
+    """The same where columns are numbers, of the columns that this site answers for."""
+    schema, own = answering.schema, answering.part(columns)
     if not isinstance(asked, ForParameters):
-        return own_sums(asked, table_of_all_products(request, schema), sites)
+        return own_sums(asked, table_of_all_products(request, schema, own.names), answering)
     if request.run.rounds.parameters != "federated":
         raise PolicyError("query", "these sums are for parameters, and none are wanted")
     if isinstance(asked, LevelRequest | PlaceRequest):
-        return own_place(asked, table_of_numbers(request, schema), sites)
+        return own_place(asked, table_of_numbers(request, schema, own.numbers), answering)
     families = asked if isinstance(asked, EquationRequest) else asked.of
     wanted = wanted_families(families, schema)
-    table = table_of_masked_families(request, wanted)
+    part = part_of_columns(wanted, columns)
+    table = table_of_masked_families(request, schema, part)
     if isinstance(asked, EquationRequest):
-        return own_equations(asked, table, wanted, sites)
-    return own_residuals(asked, table, wanted, sites)
+        return own_equations(asked, table, wanted, answering)
+    return own_residuals(asked, table, wanted, answering)
 
 
 def _require_same(session: ConfigRecord, data: bytes, values: Ints) -> None:

@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 
 from fedbn.arrays import Masked
-from fedbn.data.schema import Schema
-from fedbn.errors import ConfigError, MessageError, QuorumError
+from fedbn.errors import MessageError, QuorumError
 from fedbn.federation.grouped_sums import GroupedSums, GroupOfSums, numbered_groups
 from fedbn.federation.records import KEYS as KEY_RECORD
 from fedbn.federation.records import MASKED
@@ -153,7 +152,6 @@ def secure_federation(
     not fit, or there is too much to ask.
     """
     settings, schema = run.consensus, shaken.state.schema
-    require_countable(schema, run)
     answered = answered_columns(columns_here(shaken), schema, run)
     _warn_of_silent(columns_here(shaken), answered, settings.min_alike)
     cohort = Cohort(shaken.sites, settings.sum_retries)
@@ -212,23 +210,6 @@ def grouped_federation(
         groups.append(GroupOfSums(called, result, network, sources))
         seconds += spent
     return GroupedSums(tuple(groups), shaken.state.refused, run.consensus.known), seconds
-
-
-def require_countable(schema: Schema, run: ServerRun) -> None:
-    """Raise ConfigError where something is wanted that is no sum over all sites, or over blocks."""
-    if schema.kind == "categorical":
-        return
-    choose = run.consensus.choose
-    if run.variables == "union" and choose != "smhd":
-        raise ConfigError(
-            f"under masks choose = {choose} is for columns of categories where variables = union; "
-            f"those of this run are {schema.kind}: sums of products are of all columns of all sites"
-        )
-    if run.variables == "union" and run.rounds.parameters == "federated":
-        raise ConfigError(
-            "under masks numbers have parameters where all sites have the same columns, not with "
-            "variables = union: parameters must be none"
-        )
 
 
 def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) -> T:

@@ -30,7 +30,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.scores.scatter import Scatter
-from fedbn.secure.columns import Columns, blocks_of
+from fedbn.secure.columns import Answering, Columns, blocks_of
 from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_votes
 from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus
@@ -98,7 +98,7 @@ class SecureResult:
     families : of how many families counts, or own scores, were added up in all.
     columns : of how many columns the levels are known (`fedbn.secure.scatter_sums`), where some are
         numbers.
-    within : their sums of products within sites, where these were added up.
+    within : their sums of products within sites, of every block, where these were added up.
     equations : how far sums for parameters were added up, where some columns are numbers: 1 levels
         about 0, 2 sums, 3 sums of the consensus' families, 4 residuals; 0 none.
     answered : where sites have different columns, those that each of `clients` answered for.
@@ -117,7 +117,7 @@ class SecureResult:
     choice: CountedChoice | None = None
     families: int = 0
     columns: int = 0
-    within: Scatter | None = None
+    within: tuple[Scatter, ...] = ()
     equations: int = 0
     lacking: str = ""
     answered: tuple[tuple[str, ...], ...] = ()
@@ -126,6 +126,11 @@ class SecureResult:
     def columns_answered(self) -> tuple[tuple[int, ...], ...]:
         """`answered`, by the numbers of the columns, ascending."""
         return tuple(tuple(sorted(map(self.schema.index, own))) for own in self.answered)
+
+    @property
+    def answering(self) -> Answering:
+        """Who answered for which columns; all for all where they have the same ones."""
+        return Answering.of(self.schema, len(self.clients), self.columns_answered)
 
     def answering_for(self, blocks: Sequence[frozenset[int]]) -> tuple[str, ...]:
         """The sites of blocks, by the columns of these; all sites where they have the same ones."""
@@ -392,12 +397,15 @@ def _words_on_counts(result: SecureResult) -> str:
 
 def _words_on_sums(result: SecureResult) -> str:
     columns = count_of(result.columns, "column")
-    sizes = f"of each of {columns}" if result.within is None else "of each column"
+    sizes = "of each column" if result.within else f"of each of {columns}"
+    which = "all sites together"
+    if not result.answering.for_all:
+        sizes, which = f"{sizes} and block", "each block together, those that it answered for"
     learned = [f"{sizes} the largest site's sum of squares to a factor of 16"]
-    if result.within is not None:
+    if result.within:
         learned.insert(
             0,
-            f"the number of rows and the sums of products of {columns} of all sites together, "
+            f"the number of rows and the sums of products of {columns} of {which}, "
             "within the sites (an indicator of a state is a column)",
         )
     if result.families:
@@ -411,14 +419,22 @@ def _words_on_sums(result: SecureResult) -> str:
 _OF_PARAMETERS = (
     "of each number the largest site's sum of squares about 0 to a factor of 16, and the same of "
     "its number of rows",
-    "of all rows, their number, and of each number the mean and the standard deviation",
+    "of all rows{of_it}, their number, and of each number the mean and the standard deviation",
     "counts of the consensus' families of categories; of each number's family, by configuration of "
-    "its categories, the rows, means and covariances of all sites together, and sums of products "
-    f"of the sites' numbers of rows and sums, {_SPREAD}",
+    "its categories, the rows, means and covariances of all sites{of_them} together, and sums of "
+    f"products of the sites' numbers of rows and sums, {_SPREAD}",
     "what equations with a constant for every site leave in each configuration, but no constant",
 )
 
 
 def _words_on_equations(result: SecureResult) -> str:
-    told = "; ".join(_OF_PARAMETERS[: result.equations])
+    of_it, of_them = (
+        ("", "")
+        if result.answering.for_all
+        else (
+            " of the sites that answered for it",
+            " that answered for its columns",
+        )
+    )
+    told = "; ".join(_OF_PARAMETERS[: result.equations]).format(of_it=of_it, of_them=of_them)
     return f"For the parameters it learned {told}."

@@ -5,7 +5,8 @@ here the server has their sum, which gives the shared scores, and asks for the s
 scores of the families that it looks at: of those of the candidates, of what GES finds on the shared
 scores, and of each round of a climb. Sums are as near to those of the open run as fixed point
 allows (`fedbn.secure.scatter_sums`). Nobody sees one site's sums, so no site is left out for
-deciding alone, and sites are not told apart as groups.
+deciding alone, and sites are not told apart as groups. Where sites have different columns, moves
+choose (`secure_judged_summing.py`).
 """
 
 from __future__ import annotations
@@ -28,23 +29,28 @@ from fedbn.choice.by_scatters import (
     scores_of_family,
 )
 from fedbn.choice.candidates import CandidateLimits
-from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError, NetworkError, QuorumError
 from fedbn.federation.counting import STREAM
 from fedbn.federation.known_parameters import dag_with_parameters
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import Lacking, open_summed, with_summed_choice
+from fedbn.federation.secure_judged_summing import summed_moves
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.sums_message import require_askable
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import Family
-from fedbn.networks.mixed_parameters import parameters_of_sums
+from fedbn.networks.fitting import smoothed_table
+from fedbn.networks.mixed_parameters import known_parameters
 from fedbn.networks.mixed_sums import MixedFamilies
-from fedbn.networks.parameter_sources import ParameterSources
+from fedbn.networks.parameter_sources import UNKNOWN, ParameterSources
 from fedbn.networks.summed_regressions import own_weights, regressions_of_sums
 from fedbn.scores.mixed import block_widths
+from fedbn.secure.columns import Answering
+from fedbn.secure.family_sums import families_within
 from fedbn.secure.requests import LevelRequest, SizeRequest, SumRequest
 from fedbn.secure.scatter_sums import (
+    levels_in,
+    require_few_sums,
     sum_levels,
     sum_own_scores,
     sum_scatters,
@@ -57,18 +63,23 @@ def summed_choice_by_scatters(
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
     """Ask for sums of products, and choose by them; errors may be thrown in as into
     `secure_counting.summed_choice`, and mean the same."""
-    sites = len(result.clients)
+    answering = result.answering
     try:
         require_askable(result.schema)
-        levels = yield from sum_levels(SizeRequest(), sum(block_widths(result.schema)))
-        result = replace(result, columns=len(levels))
-        total = yield from sum_scatters(result.schema, levels, sites)
+        require_few_sums(answering)
+        levels = yield from sum_levels(SizeRequest(), levels_in(answering))
+        every = sorted({v for block in answering.blocks for v in block.columns})
+        result = replace(result, columns=sum(block_widths(answering.part(every))))
+        totals = yield from sum_scatters(levels, answering)
     except (QuorumError, DataError, MessageError) as error:
         return replace(result, lacking=str(error)), str(error)
-    result = replace(result, within=total)
+    result = replace(result, within=totals)
+    if not answering.for_all:
+        return (yield from summed_moves(result, run, totals))
+    (total,) = totals
     opened = open_summed(result, run, CandidateLimits())
     left = _seconds_left(run.consensus.seconds)
-    asked = _Scored(scatter_scores(result.schema, [total]), result.schema, sites)
+    asked = _Scored(scatter_scores(result.schema, [total]), answering)
     choosing = choosing_by_scatters(
         opened.candidates,
         result.schema,
@@ -105,38 +116,47 @@ def summed_equations(
     result: SecureResult, run: ServerRun
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Network | None, ParameterSources]]:
     """Ask for what the parameters of the consensus need where columns are numbers: those of the
-    open run, as near as fixed point allows. QuorumError and MessageError may be thrown in."""
-    schema, sites, known = result.schema, len(result.clients), run.consensus.known
+    open run, as near as fixed point allows; where sites have different columns, each of the rows of
+    those that answer for its family. QuorumError and MessageError may be thrown in."""
+    schema, answering, known = result.schema, result.answering, run.consensus.known
     ess = 0.0 if schema.kind == "gaussian" else run.parameter_ess
     try:
         dag = dag_with_parameters(result.consensus.dag, schema, known)
         wanted = MixedFamilies(dag, schema)
         levels = yield from sum_levels(LevelRequest(), len(schema.numbers) + 1)
         result = replace(result, equations=1)
-        place = yield from sum_place(levels, sites)
+        place = yield from sum_place(levels, answering)
         result = replace(result, equations=2)
         asked = request_of(wanted, place)
-        sums = yield from sum_equations(asked, wanted, place.rows, sites)
+        sums = yield from sum_equations(asked, wanted, place.rows, answering)
         result = replace(result, equations=3)
         numbers, names = sums.numbers, schema.names
         weights = {v: own_weights(names[v], own) for v, own in numbers.items()}
-        left = yield from sum_residuals(asked, numbers, weights, sites)
+        left = yield from sum_residuals(asked, numbers, weights, answering.sites)
         result = replace(result, equations=4)
         found = {
-            v: regressions_of_sums(names[v], own, weights[v], left[v], sites, ess)
+            v: regressions_of_sums(names[v], own, weights[v], left[v], ess)
             for v, own in numbers.items()
         }
     except (QuorumError, DataError, MessageError, NetworkError) as error:
         return result, None, ParameterSources(failure=str(error))
-    tables = {}
-    if sums.counts is not None:
-        families = {v: wanted.table_family(v) for v in range(dag.n) if v not in numbers}
-        tables = {v: sums.counts.table(each) for v, each in families.items() if each is not None}
-    equations = {v: own for v, (own, _) in found.items()}
-    network = parameters_of_sums(wanted, tables, equations, ess)
-    shifts = tuple((names[v], ()) for v, (_, own) in found.items() if own)
-    sources = ParameterSources(tuple(sorted(result.clients)), shifts=shifts)
-    return result, network, sources.of_dag(dag, result.consensus.dag, known)
+    tables = {v: smoothed_table(own, ess) for v, own in sums.tables.items()}
+    fitted = known_parameters(
+        wanted,
+        tables | {v: own for v, (own, _) in found.items()},
+        tuple((names[v], ()) for v, (_, own) in sorted(found.items()) if own),
+        {v: answering.having((v, *dag.parents(v))) for v in range(dag.n)},
+    )
+    sites = dict(zip(result.clients, map(frozenset, answering.columns), strict=True))
+    sources = ParameterSources(
+        tuple(site for site in sorted(sites) if families_within(wanted.families, sites[site])),
+        failure="" if fitted.network is not None else UNKNOWN,
+        shifts=fitted.shifts,
+        apart=fitted.apart,
+    )
+    sources = sources.of_dag(dag, result.consensus.dag, known)
+    sources = sources.without(dag, fitted.lacking, sites, schema.numbers).in_blocks()
+    return result, fitted.network, sources
 
 
 def _seconds_left(seconds: float | None) -> Callable[[], float | None]:
@@ -152,14 +172,14 @@ class _Scored:
     Attributes
     ----------
     scores : of the sums over all sites.
+    answering : these, each for all columns.
     known : family -> its scores.
     requests, families : how many were answered, and for how many families.
     lacking : why there are no more.
     """
 
     scores: ScatterScores
-    schema: Schema
-    sites: int
+    answering: Answering
     known: dict[Family, Counted] = field(default_factory=dict)
     requests: int = 0
     families: int = 0
@@ -183,7 +203,7 @@ class _Scored:
             return
         rows = self.scores.shared.n_rows
         try:
-            own = yield from sum_own_scores(self.schema, new, rows, self.sites)
+            (own,) = yield from sum_own_scores(new, [rows], self.answering)
         except QuorumError as error:
             self.lacking = str(error)
             return

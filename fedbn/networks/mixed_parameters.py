@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from fedbn.arrays import Floats, Ints
+from fedbn.arrays import Floats
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import (
@@ -78,21 +78,35 @@ class KnownParameters:
 def parameters_of_known_families(
     wanted: MixedFamilies, sites: Mapping[str, MixedSums], ess: float = 1.0
 ) -> KnownParameters:
-    """As `mixed_parameters`, where sites told the families that they have all columns of. Where all
-    columns are numbers the network is linear Gaussian."""
+    """As `mixed_parameters`, where sites told the families that they have all columns of."""
     found = _fit_families(wanted, sites, ess)
+    told = {
+        v: tuple(site for site, own in sorted(sites.items()) if v in own.told) for v in found.fitted
+    }
+    return known_parameters(wanted, found.fitted, found.shifts, told)
+
+
+def known_parameters(
+    wanted: MixedFamilies,
+    fitted: Mapping[int, Floats | Regressions],
+    shifts: Shifts,
+    told: Mapping[int, Hashable],
+) -> KnownParameters:
+    """What parameters of some variables, and constants of numbers among them, make known; `told` is
+    by which sites those of a variable are. Where all columns are numbers the network is linear
+    Gaussian."""
     dag, schema = wanted.dag, wanted.schema
-    nodes = with_known_ancestors(dag, found.fitted)
-    lacking = tuple(Family(v, dag.parents(v)) for v in range(dag.n) if v not in found.fitted)
-    shifts = tuple(own for own in found.shifts if schema.index(own[0]) in nodes)
+    nodes = with_known_ancestors(dag, fitted)
+    lacking = tuple(Family(v, dag.parents(v)) for v in range(dag.n) if v not in fitted)
+    shifts = tuple(own for own in shifts if schema.index(own[0]) in nodes)
     shifted = {schema.index(name) for name, _ in shifts}
     below = {v for v in nodes if v in shifted or shifted.intersection(dag.parents(v))}
-    here = {tuple(site for site, own in sorted(sites.items()) if v in own.told) for v in below}
+    here = {told[v] for v in below}
     apart = tuple(schema.names[v] for v in sorted(below)) if len(here) > 1 else ()
     network: Network | None = None
     if nodes:
         names = [schema.names[v] for v in nodes]
-        parameters = tuple(found.fitted[v] for v in nodes)
+        parameters = tuple(fitted[v] for v in nodes)
         mixed = ConditionalGaussianNetwork(dag.restrict(names), schema.restrict(names), parameters)
         network = linear_gaussian(mixed) if schema.kind == "gaussian" else mixed
     return KnownParameters(network, lacking, shifts, apart)
@@ -123,21 +137,6 @@ def _fit_families(wanted: MixedFamilies, sites: Mapping[str, MixedSums], ess: fl
             if found.shifts:
                 shifts.append((variable.name, tuple(sorted(found.shifts.items()))))
     return _Fitted(fitted, tuple(shifts))
-
-
-def parameters_of_sums(
-    wanted: MixedFamilies,
-    tables: Mapping[int, Ints],
-    equations: Mapping[int, Regressions],
-    ess: float,
-) -> Network:
-    """The network from counts of all categories, int64 [q, r], and the equations of all numbers."""
-    parameters = tuple(
-        equations[v] if v in equations else smoothed_table(tables[v], ess)
-        for v in range(wanted.dag.n)
-    )
-    mixed = ConditionalGaussianNetwork(wanted.dag, wanted.schema, parameters)
-    return mixed if wanted.categories else linear_gaussian(mixed)
 
 
 def linear_gaussian(network: ConditionalGaussianNetwork) -> LinearGaussianNetwork:

@@ -19,7 +19,7 @@ from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import NumberFamily, require_numbers_last
 from fedbn.networks.conditional_sums import ConditionalSums, conditional_sums
-from fedbn.networks.family_counts import Family, FamilyCounts, count_families
+from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, count_families
 from fedbn.networks.moments import Moments, family_pairs
 from fedbn.networks.network import MAX_CELLS, configurations
 
@@ -27,7 +27,7 @@ from fedbn.networks.network import MAX_CELLS, configurations
 @dataclass(frozen=True)
 class MixedFamilies:
     """What is asked for: the families of a DAG of categories and numbers, over the names of the
-    agreed schema, in that order.
+    agreed schema, in that order; of some of its variables, or of all.
 
     Raises NetworkError, naming the arc, where a category has a number as parent; DataError where
     there would be more than MAX_CELLS numbers.
@@ -35,15 +35,38 @@ class MixedFamilies:
 
     dag: DAG
     schema: Schema
+    some: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         require_numbers_last(self.dag, self.schema)
-        total = sum(sum(self.sizes(node)) for node in range(self.dag.n))
+        total = sum(sum(self.sizes(node)) for node in self.nodes)
         if total > MAX_CELLS:
             raise DataError(
                 f"the sums of all families may have at most {MAX_CELLS} cells, not {total}: there "
                 "must be fewer parents (max-parents), or columns with fewer states"
             )
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The variables whose families are asked for, ascending."""
+        return tuple(range(self.dag.n)) if self.some is None else self.some
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Their families."""
+        return tuple(Family(node, self.dag.parents(node)) for node in self.nodes)
+
+    @property
+    def numbers(self) -> dict[int, NumberFamily]:
+        """Of them the numbers, with their families."""
+        variables = self.schema.variables
+        return {v: self.number_family(v) for v in self.nodes if variables[v].states is None}
+
+    @property
+    def counted(self) -> FamilyTables | None:
+        """All counts of categories that their sums hold; None where there are none."""
+        found = {each for v in self.nodes if (each := self.table_family(v)) is not None}
+        return FamilyTables(self.category_schema, tuple(sorted(found))) if found else None
 
     @cached_property
     def categories(self) -> tuple[int, ...]:
@@ -128,8 +151,8 @@ def mixed_sums(dataset: Dataset, wanted: MixedFamilies) -> MixedSums:
     """The sums of a table; raises DataError where a cell is missing."""
     counts = category_tables(dataset, wanted)
     tables, numbers = {}, {}
-    for node, variable in enumerate(wanted.schema.variables):
-        if variable.states is None:
+    for node in wanted.nodes:
+        if wanted.schema.variables[node].states is None:
             numbers[node] = conditional_sums(dataset, wanted.number_family(node))
             continue
         family = wanted.table_family(node)
@@ -140,11 +163,9 @@ def mixed_sums(dataset: Dataset, wanted: MixedFamilies) -> MixedSums:
 
 
 def category_tables(dataset: Dataset, wanted: MixedFamilies) -> FamilyCounts | None:
-    """All counts of categories that the sums hold; None where every column is a number."""
-    if not wanted.categories:
+    """All counts of categories that the sums hold; None where there are none."""
+    tables = wanted.counted
+    if tables is None:
         return None
     codes = np.column_stack([dataset.column(i) for i in wanted.categories])
-    families = (wanted.table_family(node) for node in range(wanted.dag.n))
-    return count_families(
-        Dataset(wanted.category_schema, codes), {each for each in families if each is not None}
-    )
+    return count_families(Dataset(wanted.category_schema, codes), set(tables.families))

@@ -234,7 +234,8 @@ def _network_words(
         lines.append(
             f"the equations of {list_some(apart, SHOWN)} are not of the same sites, and sites "
             "differ by a constant there: each is true of its own sites, but together they may be "
-            "of no population; fedbn query --site asks about one site"
+            "of no population"
+            + ("; fedbn query --site asks about one site" if any(shifted.values()) else "")
         )
     return lines + ([cut_words(cut)] if cut else [])
 

@@ -56,6 +56,7 @@ class SummedFamily(NamedTuple):
     off : float64 [k + 1]: a sum of products of columns i and j, of T or B, is off by at most
         off[i] off[j].
     centres : float64 [k], of number parents and number.
+    sites : how many there are, all with rows.
     """
 
     rows: Ints
@@ -63,6 +64,7 @@ class SummedFamily(NamedTuple):
     between: Floats
     off: Floats
     centres: Floats
+    sites: int
 
 
 def own_weights(name: str, family: SummedFamily) -> Floats:
@@ -116,7 +118,7 @@ def squares_left(family: SummedFamily, weights: Floats) -> tuple[float, float]:
 
 
 def regressions_of_sums(
-    name: str, family: SummedFamily, weights: Floats, left: Floats, sites: int, ess: float
+    name: str, family: SummedFamily, weights: Floats, left: Floats, ess: float
 ) -> tuple[Regressions, bool]:
     """The equations of a number, and whether every site has a constant of its own.
 
@@ -125,7 +127,6 @@ def regressions_of_sums(
     name : of the number, for the error text.
     weights : as `own_weights` gives them.
     left : float64 [q], the sums of squares that they leave.
-    sites : how many there are, all with rows.
     ess : as in `regressions_of_sites`.
 
     Raises DataError as `regressions_of_sites`, and where more than `NOT_SURE` of what an equation
@@ -134,10 +135,10 @@ def regressions_of_sums(
     total = _about_the_means(family)
     found, spread = fit_smoothed(name, [total], ess)
     own = False
-    if sites > 1:
+    if family.sites > 1:
         with suppress(DataError):
             fitted, narrower = fit_smoothed(name, [_less_constants(total, weights, left)], ess)
-            own = are_worth_it(sites, family.rows, spread, narrower)
+            own = are_worth_it(family.sites, family.rows, spread, narrower)
             found = fitted if own else found
     _require_sure(name, family, found, ess)
     return above_centres(found, family.centres), own

@@ -14,14 +14,15 @@ it judges a separation, and what it adds is 0 where it does not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from fedbn.arrays import Bits, Bools, Ints
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError
 from fedbn.wording import list_some
 
@@ -32,6 +33,56 @@ Column = TypeVar("Column", bound=Hashable)
 Block = tuple[str, ...]
 Blocks = Mapping[Block, frozenset[Column]]
 """The sites of a block -> the columns that all of them have."""
+
+
+class AlikeSites(NamedTuple):
+    """A block: how many sites answer for these columns, by their numbers, ascending."""
+
+    columns: tuple[int, ...]
+    sites: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answering:
+    """Who answers for which columns of an agreed schema, where tables are summed.
+
+    Attributes
+    ----------
+    schema : the agreed one.
+    columns : of every site those that it answers for, by their numbers, ascending.
+    """
+
+    schema: Schema
+    columns: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, schema: Schema, sites: int, columns: Sequence[Sequence[int]] = ()) -> Answering:
+        """Of so many sites; without columns all answer for all."""
+        every = [range(schema.n)] * sites
+        return cls(schema, tuple(map(tuple, columns or every)))
+
+    @property
+    def sites(self) -> int:
+        """How many there are in all."""
+        return len(self.columns)
+
+    @cached_property
+    def blocks(self) -> tuple[AlikeSites, ...]:
+        """In the order of their columns."""
+        return tuple(AlikeSites(*each) for each in sorted(Counter(self.columns).items()))
+
+    @property
+    def for_all(self) -> bool:
+        """Whether every site answers for every column."""
+        return all(len(own) == self.schema.n for own in self.columns)
+
+    def having(self, columns: Collection[int]) -> tuple[AlikeSites, ...]:
+        """The blocks that answer for all of these."""
+        return tuple(each for each in self.blocks if set(columns) <= set(each.columns))
+
+    def part(self, columns: Sequence[int]) -> Schema:
+        """The schema of some columns."""
+        return Schema(tuple(self.schema.variables[v] for v in columns))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,10 @@ largest site's sum of squares; so what is rounded away of the total is less than
 A site's own score of a family is mixed BIC less what its residual covariance costs
 (`fedbn.choice.by_scatters`), in whole units as in the open. Of a family that a site refuses it says
 nothing, and hides that it does so: the server learns that some site refuses it.
+
+Where sites have different columns, each block (`fedbn.secure.columns`) has a piece of every vector
+of its own, as in a run of its sites alone, and the others add 0 to it. S are the sites of all
+blocks, so what is said above holds of every piece.
 """
 
 from __future__ import annotations
@@ -41,8 +45,12 @@ from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.networks.family_counts import Family, require_families
+from fedbn.networks.network import MAX_CELLS
 from fedbn.scores.family_scores import FIXED_POINT
+from fedbn.scores.mixed import block_widths
 from fedbn.scores.scatter import Scatter, scatter_of_table
+from fedbn.secure.columns import AlikeSites, Answering
+from fedbn.secure.family_sums import families_within
 from fedbn.secure.honest_sums import (
     require_own_mixed_scores,
     require_rows,
@@ -82,26 +90,115 @@ class OwnScores(NamedTuple):
     scores: Floats
 
 
-def own_sums(request: TableSums, table: Dataset, sites: int) -> Ints:
-    """The vector that a site adds.
+def own_sums(request: TableSums, table: Dataset, answering: Answering) -> Ints:
+    """The vector that a site adds: the pieces of all blocks, its own with what it tells. Where own
+    scores are asked for, those of all blocks come before what is refused.
 
     Parameters
     ----------
     request : one that `guard.allow` let pass.
-    table : the site's own, under the agreed schema.
-    sites : how many there are in the sum.
+    table : the columns that the site answers for, as they were agreed on.
+    answering : the sites in the sum.
 
     Raises
     ------
     MessageError : the levels or families are none of this schema's, or a sum does not fit them.
-    DataError : a sum of squares, or a score, is beyond what can be told under masks.
+    DataError : a sum of squares, or a score, is beyond what can be told under masks; or the sum
+        would be of too many cells.
     """
-    scatter = scatter_of_table(table)
+    require_few_sums(answering)
+    scatter, asked = scatter_of_table(table), _asked_of_blocks(request, answering)
+    pieces = [np.zeros(_shape(each, block), np.int64) for each, block in asked]
+    own = [block.names for _, block in asked].index(table.names)
+    try:
+        found = _own_piece(asked[own][0], scatter, table.schema, answering.sites)
+    except LevelError:
+        raise LevelError(sum(piece.size for piece in pieces)) from None
+    pieces[own] = found.reshape(pieces[own].shape)
+    return np.concatenate(pieces, axis=1).ravel()
+
+
+def _own_piece(request: TableSums, scatter: Scatter, schema: Schema, sites: int) -> Ints:
+    """What a site tells of its columns."""
     if isinstance(request, SizeRequest):
         return levels_above(np.diag(scatter.products))
     if isinstance(request, ScatterRequest):
         return fixed_scatter(scatter, request.levels, sites)
-    return fixed_scores(scatter, table.schema, request.families, sites)
+    if not request.families:
+        return np.zeros(0, np.int64)
+    return fixed_scores(scatter, schema, request.families, sites)
+
+
+def require_few_sums(answering: Answering) -> None:
+    """Raise DataError where a sum would be of too many cells."""
+    widths = [_width(answering.part(block.columns)) for block in answering.blocks]
+    cells = max(sum(1 + m * (m + 1) // 2 for m in widths), LEVELS * sum(widths))
+    if cells > MAX_CELLS:
+        raise DataError(
+            f"sums of products may be of at most {MAX_CELLS} cells, not {cells}, over all blocks "
+            "of sites with the same columns"
+        )
+
+
+def levels_in(answering: Answering) -> int:
+    """How many levels there are: one of every column of every block."""
+    return sum(_width(answering.part(block.columns)) for block in answering.blocks)
+
+
+def _width(schema: Schema) -> int:
+    return sum(block_widths(schema))
+
+
+def _asked_of_blocks(
+    request: TableSums, answering: Answering
+) -> tuple[tuple[TableSums, Schema], ...]:
+    """What a run of the sites of each block alone would be asked, and their columns; raises
+    MessageError where the levels are not one of every column, or the families are none of the
+    schema's."""
+    schemas = [answering.part(block.columns) for block in answering.blocks]
+    if isinstance(request, SizeRequest):
+        return tuple((request, schema) for schema in schemas)
+    if isinstance(request, ScoreRequest):
+        try:
+            require_families(request.families, answering.schema.n)
+        except StructureError as error:
+            raise MessageError(f"server: {error}") from None
+        pairs = zip(answering.blocks, schemas, strict=True)
+        return tuple((_scores_in(request.families, block), schema) for block, schema in pairs)
+    ends = np.cumsum([_width(schema) for schema in schemas])
+    if len(request.levels) != ends[-1]:
+        raise MessageError(
+            f"server: there must be a level of {ends[-1]} columns, not of {len(request.levels)}"
+        )
+    return tuple(
+        (ScatterRequest(request.levels[end - _width(schema) : end]), schema)
+        for schema, end in zip(schemas, ends.tolist(), strict=True)
+    )
+
+
+def _scores_in(families: tuple[Family, ...], block: AlikeSites) -> ScoreRequest:
+    """Of the families those that a block has all columns of, by their places among these."""
+    place = {column: k for k, column in enumerate(block.columns)}
+    own = families_within(families, block.columns)
+    return ScoreRequest(
+        tuple(Family(place[node], tuple(place[p] for p in parents)) for node, parents in own)
+    )
+
+
+def _shape(request: TableSums, schema: Schema) -> tuple[int, int]:
+    """Of a block's piece of the vector: own scores have a second row for what is refused."""
+    if isinstance(request, ScoreRequest):
+        return 2, len(request.families)
+    size = _width(schema)
+    return 1, size * LEVELS if isinstance(request, SizeRequest) else 1 + size * (size + 1) // 2
+
+
+def _pieces_of(sums: Ints, asked: Sequence[tuple[TableSums, Schema]]) -> tuple[Ints, ...]:
+    """The pieces of all blocks; raises MessageError where the sums are of another length."""
+    shapes = [_shape(*each) for each in asked]
+    require_length(sums, sum(rows * columns for rows, columns in shapes))
+    ends = np.cumsum([columns for _, columns in shapes])
+    return tuple(np.split(sums.reshape(shapes[0][0], -1), ends[:-1], axis=1))
 
 
 def levels_above(own: Floats) -> Ints:
@@ -252,38 +349,50 @@ def sum_levels(
 
 
 def sum_scatters(
-    schema: Schema, levels: tuple[int, ...], sites: int
-) -> Generator[SumRequest, Ints, Scatter]:
-    """Ask all sites for the sums of products of all columns, of these levels: one round.
+    levels: tuple[int, ...], answering: Answering
+) -> Generator[SumRequest, Ints, tuple[Scatter, ...]]:
+    """Ask all sites for the sums of products of all columns, of these levels: one round; the sums
+    of every block.
 
     Raises
     ------
     MessageError : the sums are not of the length of the question, or are those of no table.
     """
-    columns = len(levels)
-    sums = yield ScatterRequest(levels)
-    require_length(sums, 1 + columns * (columns + 1) // 2)
-    require_rows(int(sums[0]), sites)
-    found = scatter_of_fixed(sums, levels, sites)
-    require_scatter(found, schema)
-    return found
+    request = ScatterRequest(levels)
+    sums, found = (yield request), []
+    asked = _asked_of_blocks(request, answering)
+    for (own, schema), block, piece in zip(
+        asked, answering.blocks, _pieces_of(sums, asked), strict=True
+    ):
+        assert isinstance(own, ScatterRequest)
+        require_rows(int(piece[0, 0]), block.sites)
+        found.append(scatter_of_fixed(piece[0], own.levels, answering.sites))
+        require_scatter(found[-1], schema)
+    return tuple(found)
 
 
 def sum_own_scores(
-    schema: Schema, families: tuple[Family, ...], rows: int, sites: int
-) -> Generator[SumRequest, Ints, OwnScores]:
-    """Ask all sites for their own scores of these families, sorted: one round.
+    families: tuple[Family, ...], rows: Sequence[int], answering: Answering
+) -> Generator[SumRequest, Ints, tuple[OwnScores, ...]]:
+    """Ask all sites for their own scores of these families, sorted: one round; of every block those
+    that it has all columns of.
+
+    rows : of every block.
 
     Raises
     ------
     MessageError : the sums are not of the length of the question.
     DataError : no sites with so many rows can have these scores.
     """
-    sums = yield ScoreRequest(families)
-    require_length(sums, 2 * len(families))
-    own, refused = sums[: len(families)] / FIXED_POINT, sums[len(families) :] != 0
-    require_own_mixed_scores(own, families, schema, rows, sites)
-    return OwnScores(families, np.where(refused, -np.inf, own))
+    request = ScoreRequest(families)
+    sums, found = (yield request), []
+    pieces = _pieces_of(sums, _asked_of_blocks(request, answering))
+    for block, piece, of_block in zip(answering.blocks, pieces, rows, strict=True):
+        here = families_within(families, block.columns)
+        own, refused = piece[0] / FIXED_POINT, piece[1] != 0
+        require_own_mixed_scores(own, here, answering.schema, of_block, block.sites)
+        found.append(OwnScores(here, np.where(refused, -np.inf, own)))
+    return tuple(found)
 
 
 def require_length(sums: Ints, length: int) -> None:

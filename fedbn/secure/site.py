@@ -170,7 +170,7 @@ def _hide_presence(request: SumRequest, values: Ints, site: Site, digest: bytes)
     if isinstance(request, UnionRequest):
         start = 0 if site.terms.quorum == 1 else len(values)
     elif isinstance(request, ScoreRequest):
-        start = len(request.families)
+        start = len(values) // 2
     else:
         start = 0 if isinstance(request, SizeRequest | LevelRequest) else len(values)
     return np.concatenate([values[:start], hide(values[start:], site.key, digest)])

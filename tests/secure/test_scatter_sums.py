@@ -18,6 +18,7 @@ from fedbn.errors import DataError, MessageError
 from fedbn.networks.family_counts import Family
 from fedbn.scores.mixed import scatter_of
 from fedbn.scores.scatter import Scatter, scatter_of_table
+from fedbn.secure.columns import Answering
 from fedbn.secure.requests import ScatterRequest, ScoreRequest, SizeRequest
 from fedbn.secure.scatter_sums import (
     LEVELS,
@@ -116,7 +117,8 @@ def answered(search: Any, tables: list[Dataset], lie: Ints | None) -> Any:
     request = next(search)
     try:
         while True:
-            sums = np.sum([own_sums(request, each, len(tables)) for each in tables], axis=0)
+            among = Answering.of(SCHEMA, len(tables))
+            sums = np.sum([own_sums(request, each, among) for each in tables], axis=0)
             if lie is not None and isinstance(request, ScatterRequest):
                 sums = sums + lie if sums.shape == lie.shape else lie
             request = search.send(sums)
@@ -126,11 +128,11 @@ def answered(search: Any, tables: list[Dataset], lie: Ints | None) -> Any:
 
 def asked(tables: list[Dataset], lie: Ints | None = None):
     """The sums of products, as a server gets them."""
-    sites = len(tables)
 
     def both():
         levels = yield from sum_levels(SizeRequest(), 4)
-        return (yield from sum_scatters(SCHEMA, levels, sites))
+        (found,) = yield from sum_scatters(levels, Answering.of(SCHEMA, len(tables)))
+        return found
 
     return answered(both(), tables, lie)
 
@@ -141,13 +143,15 @@ def test_a_server_gets_the_sums_and_the_own_scores() -> None:
     products = np.sum([scatter_of_table(each).products for each in tables], axis=0)
     assert found.rows == 200
     assert np.allclose(found.products, products, rtol=1e-13, atol=0)
-    search = sum_own_scores(SCHEMA, FAMILIES, found.rows, 4)
+    among = Answering.of(SCHEMA, 4)
+    search = sum_own_scores(FAMILIES, [found.rows], among)
     request = next(search)
     assert request == ScoreRequest(FAMILIES)
     with pytest.raises(StopIteration) as end:
-        search.send(np.sum([own_sums(request, each, 4) for each in tables], axis=0))
+        search.send(np.sum([own_sums(request, each, among) for each in tables], axis=0))
     exact = scatter_scores(SCHEMA, [scatter_of_table(each) for each in tables])
-    for family, score in zip(FAMILIES, end.value.value.scores, strict=True):
+    (told,) = end.value.value
+    for family, score in zip(FAMILIES, told.scores, strict=True):
         assert score == exact.own_score(family)
 
 
@@ -157,11 +161,12 @@ def test_a_family_that_a_site_refuses_has_no_own_score() -> None:
     rows[:, 2] = rows[:, 0]  # c is determined by a
     tables = [one, Dataset(SCHEMA, rows)]
     families = (Family(2, ()), Family(2, (0,)))
-    search = sum_own_scores(SCHEMA, families, 100, 2)
+    among = Answering.of(SCHEMA, 2)
+    search = sum_own_scores(families, [100], among)
     request = next(search)
     with pytest.raises(StopIteration) as end:
-        search.send(np.sum([own_sums(request, each, 2) for each in tables], axis=0))
-    first, second = end.value.value.scores
+        search.send(np.sum([own_sums(request, each, among) for each in tables], axis=0))
+    ((_, (first, second)),) = end.value.value
     assert np.isfinite(first)
     assert second == -np.inf
 
@@ -179,7 +184,7 @@ def test_sums_of_no_sites_are_refused(place: int | None, what: str) -> None:
 
 
 def test_scores_that_no_sites_have_are_refused() -> None:
-    search = sum_own_scores(SCHEMA, (Family(0, ()),), 100, 2)
+    search = sum_own_scores((Family(0, ()),), [100], Answering.of(SCHEMA, 2))
     next(search)
     with pytest.raises(DataError, match="masks hide which"):
         search.send(np.array([2**60, 0]))

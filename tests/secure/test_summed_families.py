@@ -25,6 +25,7 @@ from fedbn.networks.mixed_parameters import gaussian_parameters, mixed_parameter
 from fedbn.networks.mixed_sums import MixedFamilies, mixed_sums
 from fedbn.networks.moments import family_pairs, moments_of
 from fedbn.networks.summed_regressions import own_weights, regressions_of_sums, squares_left
+from fedbn.secure.columns import Answering
 from fedbn.secure.requests import (
     EquationRequest,
     LevelRequest,
@@ -57,15 +58,18 @@ SCHEMA = Schema(
 )
 DAG_OF_ALL = DAG.from_edges(SCHEMA.names, ["bc", "ba", "bd", "cd", "ad", "be", "ae", "de"])
 WANTED = MixedFamilies(DAG_OF_ALL, SCHEMA)
+AMONG = Answering.of(SCHEMA, 3)
 
 
-def own_part(request: Any, table: Dataset, schema: Schema, sites: int) -> Ints:
-    """What a site adds."""
+def own_part(request: Any, table: Dataset, among: Answering) -> Ints:
+    """What a site adds, that answers for the columns of its table."""
+    schema = among.schema
     if isinstance(request, LevelRequest | PlaceRequest):
-        return own_place(request, table.select(schema.numbers), sites)
+        numbers = table.schema.numbers
+        return own_place(request, table.select(numbers) if numbers else None, among)
     if isinstance(request, EquationRequest):
-        return own_equations(request, table, wanted_families(request, schema), sites)
-    return own_residuals(request, table, wanted_families(request.of, schema), sites)
+        return own_equations(request, table, wanted_families(request, schema), among)
+    return own_residuals(request, table, wanted_families(request.of, schema), among)
 
 
 @dataclass
@@ -83,18 +87,20 @@ def serve(
     found: Any, wanted: MixedFamilies, tables: Sequence[Dataset], ess: float = 1.0, lie: Any = None
 ) -> None:
     """Ask all sites; `lie` changes the sums of a request."""
-    sites, names = len(tables), wanted.schema.names
+    names, schema = wanted.schema.names, wanted.schema
+    columns = [[schema.index(name) for name in each.names] for each in tables]
+    among = Answering.of(schema, len(tables), columns)
 
     def search() -> Any:
         levels = yield from sum_levels(LevelRequest(), len(wanted.schema.numbers) + 1)
-        place = yield from sum_place(levels, sites)
+        place = yield from sum_place(levels, among)
         found.asked = request_of(wanted, place)
-        found.sums = yield from sum_equations(found.asked, wanted, place.rows, sites)
+        found.sums = yield from sum_equations(found.asked, wanted, place.rows, among)
         numbers = found.sums.numbers
         weights = {v: own_weights(names[v], own) for v, own in numbers.items()}
-        found.left = yield from sum_residuals(found.asked, numbers, weights, sites)
+        found.left = yield from sum_residuals(found.asked, numbers, weights, among.sites)
         found.equations = {
-            v: regressions_of_sums(names[v], own, weights[v], found.left[v], sites, ess)
+            v: regressions_of_sums(names[v], own, weights[v], found.left[v], ess)
             for v, own in numbers.items()
         }
 
@@ -102,7 +108,7 @@ def serve(
     request = next(running)
     with suppress(StopIteration):
         while True:
-            parts = [own_part(request, each, wanted.schema, sites) for each in tables]
+            parts = [own_part(request, each, among) for each in tables]
             added = np.sum(parts, axis=0)
             request = running.send(added if lie is None else lie(request, added))
 
@@ -150,7 +156,7 @@ def require_equal(wanted: MixedFamilies, tables: Sequence[Dataset], ess: float =
         require_near(own, expected.network.regressions(v), v, wanted, tables)
     for v in wanted.categories:
         counts = sum(each.tables[v] for each in sites.values())
-        assert np.array_equal(found.sums.counts.table(wanted.table_family(v)), counts)
+        assert np.array_equal(found.sums.tables[v], counts)
     return len(expected.shifts)
 
 
@@ -236,6 +242,55 @@ def test_parameters_are_those_of_the_open_run(
 ) -> None:
     """In units from 1e-6 to 1e6, far from 0 and from each other, where sites lack a state."""
     require_equal(WANTED, federation(seed, sites, powers, far, apart, lacking=lacking))
+
+
+def require_those_of_the_rows_with_its_columns(
+    v: int, tables: Sequence[Dataset], found: Found
+) -> None:
+    """What is known of a variable is what the open run finds of the sites that have its family."""
+    columns = sorted((v, *DAG_OF_ALL.parents(v)))
+    names = [SCHEMA.names[column] for column in columns]
+    here = [each.select(names) for each in tables if set(names) <= set(each.names)]
+    name, schema = SCHEMA.names[v], SCHEMA.restrict(names)
+    assert ((v in found.equations) or (v in found.sums.tables)) == bool(here)
+    if not here:
+        return
+    arcs = [(parent, name) for parent in names if parent != name]
+    family = MixedFamilies(DAG.from_edges(names, arcs), schema)
+    sites = {str(k): mixed_sums(each, family) for k, each in enumerate(here)}
+    place = names.index(name)
+    if v in found.sums.tables:
+        assert np.array_equal(
+            found.sums.tables[v], sum(each.tables[place] for each in sites.values())
+        )
+        return
+    ours, own = found.equations[v]
+    expected = mixed_parameters(family, sites)
+    assert own == (name in dict(expected.shifts))
+    require_near(ours, expected.network.regressions(place), place, family, here)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.sets(st.integers(0, 4), min_size=2), min_size=1, max_size=3),
+    st.integers(1, 4),
+    POWERS,
+    st.sampled_from([0.0, 30.0, 1e4]),
+    st.sampled_from([0.0, 0.1, 1.0, 30.0]),
+)
+@settings(max_examples=40, deadline=None)
+def test_where_columns_differ_each_family_is_of_the_sites_that_have_it(
+    seed: int, blocks: list[set[int]], sites: int, powers: list[int], far: float, apart: float
+) -> None:
+    """In blocks of so many sites, some of which may have no number, or no family."""
+    whole = federation(seed, sites * len(blocks), powers, far, apart)
+    tables = [
+        each.select([SCHEMA.names[v] for v in sorted(blocks[k % len(blocks)])])
+        for k, each in enumerate(whole)
+    ]
+    found = served(WANTED, tables)
+    for v in range(SCHEMA.n):
+        require_those_of_the_rows_with_its_columns(v, tables, found)
 
 
 def test_shared_and_own_equations_are_both_found() -> None:
@@ -329,14 +384,14 @@ def test_a_wrong_level_a_wrong_dag_or_a_wrong_number_of_them_is_refused() -> Non
     tables = federation(8, 3)
     good = served(WANTED, tables).asked
     with pytest.raises(LevelError) as above:
-        own_part(replace(good, levels=(1, *good.levels[1:])), tables[0], SCHEMA, 3)
-    assert above.value.length == own_part(good, tables[0], SCHEMA, 3).size
+        own_part(replace(good, levels=(1, *good.levels[1:])), tables[0], AMONG)
+    assert above.value.length == own_part(good, tables[0], AMONG).size
     residuals = ResidualRequest(good, _weights(1e300), (1, 1, 1))
     with pytest.raises(LevelError) as above:
-        own_part(residuals, tables[0], SCHEMA, 3)
+        own_part(residuals, tables[0], AMONG)
     assert above.value.length == 3 + 6 + 3
     with pytest.raises(LevelError):
-        own_place(PlaceRequest((1, 200, 200, 200)), tables[0].select("ade"), 3)
+        own_place(PlaceRequest((1, 200, 200, 200)), tables[0].select("ade"), AMONG)
     turned = [*good.families[:1], Family(1, (0,)), *good.families[2:]]
     for wrong, words in (
         (replace(good, families=good.families[1:]), "one family of every column"),
@@ -350,7 +405,7 @@ def test_a_wrong_level_a_wrong_dag_or_a_wrong_number_of_them_is_refused() -> Non
         (PlaceRequest((1, 1)), "levels of 3 numbers"),
     ):
         with pytest.raises(MessageError, match=f"server: .*({words})"):
-            own_part(wrong, tables[0], SCHEMA, 3)
+            own_part(wrong, tables[0], AMONG)
 
 
 def _weights(value: float) -> tuple[tuple[float, ...], ...]:
@@ -362,7 +417,7 @@ def test_families_of_too_many_configurations_are_refused() -> None:
     schema = Schema((Variable("a", states), Variable("b", states), Variable("c"), Variable("d")))
     wanted = MixedFamilies(DAG.from_edges("abcd", ["ad", "bd", "cd"]), schema)
     with pytest.raises(DataError, match="may not have so many configurations"):
-        request_of(wanted, Place(100, np.zeros(2), np.ones(2)))
+        request_of(wanted, Place({(): 100}, np.zeros(2), np.ones(2)))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from fedbn.arrays import Ints
 from fedbn.data.schema import Schema
 from fedbn.data.tables import read_dataset, write_table
 from fedbn.errors import ConfigError, DataError, MessageError, QuorumError
+from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import server_run
@@ -257,3 +259,64 @@ def test_a_sum_over_blocks_in_which_one_family_has_other_rows_is_none() -> None:
     next(asking)
     with pytest.raises(MessageError, match="must be 10 int64"):
         asking.send(cells[:9])
+
+
+NUMBERS = {
+    **dict.fromkeys(("a1", "a2", "a3"), ("age", "crp", "sex")),
+    **dict.fromkeys(("b1", "b2"), ("crp", "dose", "sex")),
+    "b3": ("crp", "dose", "rare", "sex"),
+}
+
+
+def deployed_numbers(folder: Path, more: str = "") -> list[dict[str, str]]:
+    """Age and sex → crp → dose; at one site a state that one row has, in a column of its own."""
+    for seed, (name, own) in enumerate(NUMBERS.items()):
+        rng = np.random.default_rng(seed)
+        age, sex, rare = rng.normal(50, 10, 200), rng.integers(0, 2, 200), np.arange(200) == 0
+        crp = 0.1 * age + 2 * sex + rng.normal(size=200) + seed
+        dose = crp + rng.normal(size=200)
+        columns = {"age": age, "crp": crp, "dose": dose, "rare": rare, "sex": sex}
+        lines = zip(*(columns[each].astype(float).tolist() for each in own), strict=True)
+        text = "\n".join(",".join(map(str, row)) for row in lines)
+        (folder / f"{name}.csv").write_text(f"{','.join(own)}\n{text}\n")
+        states = {each: ["0.0", "1.0"] if each in ("rare", "sex") else None for each in own}
+        (folder / f"{name}.json").write_text(json.dumps(states))
+    rules = "secure-sums = true\ncounts = true\nmin-state-rows = 0\n"
+    for name, (first, last) in known_to_each_other(folder, NUMBERS).items():
+        own = more if name == "b3" else ""
+        text = f'{first}schema = "{name}.json"\n[policy]\n{rules}{own}{last}'
+        (folder / f"{name}.toml").write_text(text)
+    return prepared_nodes(folder, NUMBERS)
+
+
+OF_NUMBERS = {"score": "mixed-bic", "choose": "climb", "parameters": "federated"}
+
+
+def test_rules_hold_for_the_columns_that_a_site_answers_for(tmp_path: Path) -> None:
+    """The row with the rare state is in no sum, so it holds nothing back; another is."""
+    found = run_deployed(deployed_numbers(tmp_path, "min-cell = 5\n"), **OF_NUMBERS)
+    assert found.result.lacking == found.sources.failure == ""
+    assert found.result.answered[-1] == NUMBERS["b1"]
+    assert found.network is not None
+    log = [each.words for each in read_log(tmp_path / "b3.csv.disclosures.jsonl").entries]
+    assert any("14 integers, rows and sums of products of all columns" in each for each in log)
+    assert "sums of squares that equations leave" in log[-1]
+
+
+@pytest.mark.parametrize(
+    ("policy", "word"),
+    [("min-cell = 120\n", "min-cell"), ("counts-max-parents = 0\n", "counts")],
+)
+def test_what_a_site_of_a_block_refuses_nobody_learns(
+    tmp_path: Path, policy: str, word: str
+) -> None:
+    found = run_deployed(deployed_numbers(tmp_path, policy), **OF_NUMBERS)
+    assert word in found.result.lacking
+    assert word in found.sources.failure
+    assert found.result.columns == 0
+    assert found.network is None
+
+
+def test_a_block_of_numbers_below_min_cohort_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(QuorumError, match="refused by this site's policy: min-cohort"):
+        run_deployed(deployed_numbers(tmp_path, "min-cohort = 4\n"), **OF_NUMBERS)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbn.data.schema import Schema, Variable
 from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, QuorumError
 from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.disclosure_log import read_log
@@ -26,7 +25,6 @@ from fedbn.secure.family_sums import own_counts, sum_families
 from fedbn.secure.masks import Key, unmasked_sum
 from fedbn.secure.requests import CountRequest, VoteRequest, from_bytes, to_bytes
 from fedbn.secure.site import begin, join, reply
-from server.secure_sums import require_countable
 from server.server_app import federate
 from simulations.benchmarks.secure_sums import cohort
 from simulations.run import run_experiment
@@ -219,14 +217,6 @@ def test_sums_of_another_length_or_of_no_table_are_refused() -> None:
 def test_what_cannot_be_counted_is_said() -> None:
     with pytest.raises(ConfigError, match="finds no structures among which counts"):
         VOTED.change(choose="counts")
-    numbers, mixed = Schema.gaussian(("a", "b")), Schema((Variable("a"), Variable("b", ("x", "y"))))
-    union_alone = COUNTED.change(variables="union", choose="smhd", parameters="none")
-    union = server_run(union_alone.change(parameters="federated"))
-    for schema in (numbers, mixed):
-        require_countable(schema, server_run(COUNTED))
-        with pytest.raises(ConfigError, match="not with variables = union: parameters must be no"):
-            require_countable(schema, union)
-        require_countable(schema, server_run(union_alone))
 
 
 def test_a_climb_whose_site_falls_silent_ends_with_what_is_known() -> None:

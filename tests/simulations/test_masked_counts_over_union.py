@@ -18,7 +18,7 @@ from fedbn.choice.judged import CountsOfSites, Told, begin_judged
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.data.tables import write_table
-from fedbn.errors import ConfigError, MessageError, QuorumError
+from fedbn.errors import MessageError, QuorumError
 from fedbn.federation.choice_record import choice_facts
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.secure_rounds import SecureResult, statements
@@ -172,20 +172,6 @@ def test_a_block_below_min_cohort_is_refused(
     with pytest.raises(QuorumError, match="refused by this site's policy: min-cohort"):
         run_deployed(configs, choose="counts")
     assert "3 sites with these columns, at least 4 wanted" in caplog.text
-
-
-def test_numbers_of_different_columns_are_refused_before_anything_is_summed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng, paths = np.random.default_rng(1), []
-    for site in range(6):
-        names = "xyz" if site < 3 else "xy"
-        paths.append(tmp_path / f"s{site}.csv")
-        rows = rng.normal(size=(60, len(names)))
-        np.savetxt(paths[-1], rows, delimiter=",", header=",".join(names), comments="")
-    monkeypatch.setattr("server.secure_sums._members", None)
-    with pytest.raises(ConfigError, match="choose = climb is for columns of categories"):
-        chosen(paths, "climb", aggregation="secure-sums", parameters="none", score="gaussian-bic")
 
 
 # --- sums over blocks ---------------------------------------------------------------------------
