@@ -82,9 +82,8 @@ def keep(state: ServerState, run: ServerRun) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, checkpoint_text(Checkpoint(run.settings, state)), mode=0o600)
     except OSError as error:
-        done = state.result.rounds if state.result is not None else 0
         raise ResultsError(
-            f"the state after round {done} cannot be written to {file}: "
+            f"the state after round {state.rounds} cannot be written to {file}: "
             f"{error.strerror or error}; the state before it is kept: make room, then resume"
         ) from None
 

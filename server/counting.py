@@ -40,18 +40,17 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
     """The state after the last round with the structure that the counts chose. Too few answers
     leave the structure of the rounds in place, with a warning in the log: a site's policy lets no
     counts leave unless it says so."""
-    assert state.result is not None
     if state.schema.kind != "categorical":
         return _choose_by_sums(sites, state, run)
-    dialogue = begin_choosing(state.result, run.consensus, run.learner.ess, run.seed)
+    dialogue = begin_choosing(state.fused, run.consensus, run.learner.ess, run.seed)
     number = 0
-    sites = sites.only({reply.client for reply in state.result.replies})
+    sites = sites.only({reply.client for reply in state.fused.replies})
     refused: dict[str, str] = {}
     while (wanted := dialogue.request()) is not None:
         number += 1
         told = count_of(len(wanted.tables.families), "family")
         STAGES.info("choosing by counts, request %d, for %s: sites", number, told)
-        answers, reasons = answers_to(sites, wanted, state.result, run, number)
+        answers, reasons = answers_to(sites, wanted, state.fused, run, number)
         refused |= reasons
         try:
             if number == 1:
@@ -66,13 +65,12 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
             break
         STAGES.info("choosing by counts, after request %d", number)
         dialogue = dialogue.hear(answers)
-    return _with_choice(state, dialogue.conclude(state.result), refused)
+    return _with_choice(state, dialogue.conclude(state.fused), refused)
 
 
 def _choose_by_sums(sites: Sites, state: ServerState, run: ServerRun) -> ServerState:
     """The state with the structure that sums of products chose."""
-    assert state.result is not None
-    result, refused = state.result, dict[str, str]()
+    result, refused = state.fused, dict[str, str]()
     try:
         require_askable(state.schema)
         scatters, refused = _scatters(sites, result, run)
@@ -90,11 +88,10 @@ def _with_choice(
 ) -> ServerState:
     """The state with a result that counts or sums chose, and with who gave none; what is to be said
     of it that was not before is logged."""
-    assert state.result is not None
     everything = (*state.refused, *sorted(refused.items()))
     result = replace(result, refused=everything)
     for remark in run_remarks(result):
-        if remark not in run_remarks(state.result):
+        if remark not in run_remarks(state.fused):
             REMARKS.warning("%s", remark)
     return replace(state, refused=everything, result=result)
 

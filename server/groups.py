@@ -35,8 +35,7 @@ def find_groups(
     from fedbn.results.groups import with_groups
     from fedbn.results.outcome import Outcome
 
-    assert state.result is not None
-    outcome, resampled = Outcome.of_federation(state.result), run.learner.learner == "bootstrap"
+    outcome, resampled = Outcome.of_federation(state.fused), run.learner.learner == "bootstrap"
     grouping = with_groups(outcome, run.consensus, resampled=resampled).grouping
     if grouping is None:
         return None
@@ -47,12 +46,12 @@ def find_groups(
     parts = [
         _ask_group(sites, state, grouping, group, run) for group in range(1, grouping.count + 1)
     ]
-    names = state.result.schema.names
+    names = state.fused.schema.names
     consensuses = tuple(result.consensus.dag.extend(names) for result, _ in parts)
     told = _with_parameters(
         replace(grouping, consensuses=consensuses), [own for _, own in parts if own is not None]
     )
-    families = _compare(sites, state.result, told, run)
+    families = _compare(sites, state.fused, told, run)
     return replace(told, families=families)
 
 
@@ -75,18 +74,16 @@ def _ask_group(
     asked = sites.only(members)
     if own.consensus.choose != "smhd":
         alone = choose_by_counts(asked, alone, own)
-    assert alone.result is not None
     if own.rounds.parameters != "federated":
-        return alone.result, None
-    return alone.result, fit_parameters(asked, alone.result, own)
+        return alone.fused, None
+    return alone.fused, fit_parameters(asked, alone.fused, own)
 
 
 def _over_columns(state: ServerState, members: Sequence[str]) -> ServerState:
     """The state with the columns that these sites have."""
-    assert state.result is not None
     own = {
         name
-        for reply in state.result.replies
+        for reply in state.fused.replies
         if reply.client in members
         for name in reply.dags[0].names
     }

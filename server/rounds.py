@@ -34,7 +34,7 @@ from server.replies import LOG, REMARKS, arrays_in, diagnostic, record_of, task_
 
 def another_round(state: ServerState, run: ServerRun) -> bool:
     """Whether another round is due: not once nothing changes any more."""
-    return not state.converged and _done(state) < run.rounds.rounds_limit
+    return not state.converged and state.rounds < run.rounds.rounds_limit
 
 
 def run_rounds(shaken: Handshake, run: ServerRun) -> tuple[ServerState, float]:
@@ -46,8 +46,7 @@ def run_rounds(shaken: Handshake, run: ServerRun) -> tuple[ServerState, float]:
         good, refused = _ask(shaken, state, run, told)
         began, known = time.process_time(), len(state.refused) + len(refused)
         state = rounds.server_round(state, good, refused, run.consensus)
-        result = state.result
-        assert result is not None
+        result = state.fused
         for _, reason in state.refused[known:]:
             LOG.warning("refused: %s", reason)
         for words in (*remarks(result.path, result.consensus), *run_remarks(result)):
@@ -66,7 +65,7 @@ def _ask(
     `told` is what a client is still to be told of its columns (node id -> words); who is not there
     is not asked.
     """
-    number, sites = _done(state) + 1, shaken.sites
+    number, sites = state.rounds + 1, shaken.sites
     present = sites.only(
         {sites.clients[k] for k in sites.grid.get_node_ids() if k in sites.clients}
     )
@@ -119,15 +118,9 @@ def _reply(content: RecordDict, client: str, shaken: Handshake, run: ServerRun) 
 
 def _facts(state: ServerState, good: int, refused: int) -> str:
     """What came of a round, for the log; θ is left out where the consensus has none."""
-    assert state.result is not None
-    consensus = state.result.consensus
+    consensus = state.fused.consensus
     theta = "" if consensus.theta is None else f", θ {float(consensus.theta):g}"
     return (
         f"{good} good, {refused} refused; {len(consensus.dag.edges)} edges, mean SMHD "
         f"{float(consensus.mean_smhd):g}, gap {float(consensus.gap):g}{theta}"
     )
-
-
-def _done(state: ServerState) -> int:
-    """How many rounds the state comes from."""
-    return 0 if state.result is None else state.result.rounds

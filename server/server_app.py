@@ -154,8 +154,7 @@ def federate(grid: Grid, run: ServerRun, *, name: str | None = None) -> Federate
         asks = run.consensus.choose != "smhd" or run.rounds.parameters == "federated"
         if before is None or asks or another_round(before, run):
             return further_rounds(grid, run, before)
-    assert before.result is not None
-    return Federated(before.result, 0.0, grouping=find_groups(Sites(grid, {}, None), before, run))
+    return Federated(before.fused, 0.0, grouping=find_groups(Sites(grid, {}, None), before, run))
 
 
 def further_rounds(grid: Grid, run: ServerRun, before: ServerState | None) -> Federated:
@@ -172,12 +171,11 @@ def further_rounds(grid: Grid, run: ServerRun, before: ServerState | None) -> Fe
         began = time.process_time()
         state = choose_by_counts(sites, state, run)
         seconds += time.process_time() - began
-    assert state.result is not None
     fitted = None
     if run.rounds.parameters == "federated":
-        fitted = fit_parameters(sites, state.result, run)
+        fitted = fit_parameters(sites, state.fused, run)
     grouping = find_groups(sites, state, run, fitted)
-    return Federated(state.result, seconds, fitted, grouping)
+    return Federated(state.fused, seconds, fitted, grouping)
 
 
 def require_choosable(run: ServerRun) -> None:

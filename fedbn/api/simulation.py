@@ -150,8 +150,7 @@ def _simulate(
             state = server_round(state, replies, (), rule, count)
         if state.converged:
             break
-    result = state.result
-    assert result is not None
+    result = state.fused
     if rule.choose != "smhd":
         result = _choose_by_counts(result, datasets, rule, chosen.ess, seed)
     return Simulated(Outcome.of_federation(result), result)

@@ -139,6 +139,17 @@ class ServerState:
     divided: tuple[str, ...] = ()
 
     @property
+    def fused(self) -> FederationResult:
+        """The result, where there was a round."""
+        assert self.result is not None
+        return self.result
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were."""
+        return 0 if self.result is None else self.result.rounds
+
+    @property
     def converged(self) -> bool:
         """Whether another round would change nothing."""
         return self.result is not None and self.result.converged

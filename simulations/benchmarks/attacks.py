@@ -169,8 +169,7 @@ def fuse_once(replies: Sequence[ClientReply]) -> FederationResult:
     names = replies[0].dags[0].names
     schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
     state = server_round(ServerState(schema, len(replies)), replies, [], ConsensusSettings())
-    assert state.result is not None
-    return state.result
+    return state.fused
 
 
 def attack(

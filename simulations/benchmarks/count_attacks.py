@@ -105,8 +105,7 @@ class Sites:
         replies = [ClientReply(site, (dag,), (1.0,), "ok") for site, dag in self.dags.items()]
         schema = next(iter(self.tables.values())).schema
         rule = ConsensusSettings(choose="counts")
-        result = server_round(ServerState(schema, len(replies)), replies, [], rule).result
-        assert result is not None
+        result = server_round(ServerState(schema, len(replies)), replies, [], rule).fused
         return result
 
     def with_hostile(self, attack: Attack, own: Mapping[str, Dataset]) -> Sites:

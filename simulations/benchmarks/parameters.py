@@ -46,8 +46,7 @@ def compare(name: str, rows: int, sites: int, seed: int, ess: float) -> dict[str
         for i, dag in enumerate(learned)
     ]
     state = server_round(ServerState(truth.schema, sites), replies, (), ConsensusSettings())
-    assert state.result is not None
-    consensus = state.result.consensus.dag
+    consensus = state.fused.consensus.dag
     counts = [count_families(table, families_of([consensus])) for table in tables]
     network = parameters_of(consensus, functools.reduce(operator.add, counts), ess)
     own = [fit_parameters(dag, table, ess) for dag, table in zip(learned, tables, strict=True)]

@@ -217,8 +217,7 @@ def _fit_where_known(
     from fedbn.networks.fitting import parameters_where_known
 
     schema, run = reading.schema, server_run(checkpoint.experiment)
-    assert checkpoint.state.result is not None
-    dag, known = checkpoint.state.result.consensus.dag, run.consensus.known
+    dag, known = checkpoint.state.fused.consensus.dag, run.consensus.known
     columns = {
         site: frozenset(schema.index(name) for name in table.names)
         for site, table in tables.items()
@@ -267,8 +266,7 @@ def _fit_all(
     from fedbn.networks.mixed_sums import MixedFamilies, mixed_sums
     from fedbn.networks.moments import family_pairs, moments_of
 
-    assert checkpoint.state.result is not None
-    dag, schema = checkpoint.state.result.consensus.dag, reading.schema
+    dag, schema = checkpoint.state.fused.consensus.dag, reading.schema
     run = server_run(checkpoint.experiment)
     ess, known = run.parameter_ess, run.consensus.known
     cut = _cut_now(reading)
@@ -300,8 +298,7 @@ def _weigh(
     from fedbn.federation.runs import server_run
     from fedbn.networks.fitting import parameters_of
 
-    result, run = checkpoint.state.result, server_run(checkpoint.experiment)
-    assert result is not None
+    result, run = checkpoint.state.fused, server_run(checkpoint.experiment)
     if any(table.names != result.schema.names for table in tables):
         raise ConfigError("--average needs tables with all columns: its weights are compared")
     if reading.schema.kind != "categorical":

@@ -78,12 +78,11 @@ def update_and_report(
         settings = before.experiment.consensus
         after = update_clients(before.state, settings, added=newcomers, removed=remove)
         seconds = time.process_time() - began
-        assert after.result is not None
         run = _record(before, newcomers, remove, seconds)
         resampled = before.experiment.learner.learner == "bootstrap" and not newcomers
-        outcome = with_groups(Outcome.of_federation(after.result), settings, resampled=resampled)
+        outcome = with_groups(Outcome.of_federation(after.fused), settings, resampled=resampled)
         notify("writing tables, figures and report")
-        write_results(outcome, target, run=run, more=result_files(after.result, before.settings))
+        write_results(outcome, target, run=run, more=result_files(after.fused, before.settings))
     clients = [client.label for client in outcome.clients]
     warn_of(outcome.path, outcome.consensus)
     if as_json:
