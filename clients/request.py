@@ -125,7 +125,8 @@ class Request:
         """The run wants the table as the contract has it."""
         self.agreed.require_named(self.run.rounds.contract)
         self.agreed.require_kind(kind_of_score(self.run.learner.score))
-        self.agreed.require_reading(self.run.tables)
+        may_lack = self.run.variables == "union"
+        self.agreed.require_reading(self.run.tables, may_lack=may_lack)
 
     def require_question(self) -> None:
         """A question for columns names no other states and cut points than the contract."""

@@ -92,14 +92,15 @@ class Contract:
             if self.schema.cuts.get(name) != found:
                 raise refusal("contract", f"the run cuts column {name!r} in another way")
 
-    def require_reading(self, asked: TableSettings) -> None:
+    def require_reading(self, asked: TableSettings, *, may_lack: bool = False) -> None:
         """Raise PolicyError where a run wants the table read in another way; a setting with its
-        default value asks for nothing."""
-        for key, (wish, own) in self._wishes(asked).items():
+        default value asks for nothing, nor does a name of a column that a site may lack, and does.
+        """
+        for key, (wish, own) in self._wishes(asked, may_lack).items():
             if wish != own:
                 raise refusal("contract", f"the run wants {key} {wish!r}, the contract has {own!r}")
 
-    def _wishes(self, asked: TableSettings) -> Mapping[str, tuple[Any, Any]]:
+    def _wishes(self, asked: TableSettings, may_lack: bool) -> Mapping[str, tuple[Any, Any]]:
         """Key of a setting that is not the default -> what is wanted, and what the contract has."""
         decided, usual = json.loads(self.decisions), TableSettings()
         how = asked.preparation()
@@ -114,12 +115,13 @@ class Contract:
         }
         found["missing"] = [token for token in asked.missing if token not in tokens], []
         found["leave-out"] = sorted(set(how.leave_out) & set(names)), []
+        meant = set(names) if may_lack else {*how.columns, *how.numbers, *how.cuts}
         if how.columns:
-            found["columns"] = sorted(set(how.columns)), sorted(names)
+            found["columns"] = sorted(meant.intersection(how.columns)), sorted(names)
         if how.numbers:
-            found["numbers"] = sorted(set(how.numbers)), sorted(self.schema.numbers)
-        for name, cuts in how.cuts.items():
-            found[f"cuts of {name!r}"] = cuts, self.schema.cuts.get(name)
+            found["numbers"] = sorted(meant.intersection(how.numbers)), sorted(self.schema.numbers)
+        for name in sorted(meant.intersection(how.cuts)):
+            found[f"cuts of {name!r}"] = how.cuts[name], self.schema.cuts.get(name)
         return found
 
 

@@ -149,6 +149,31 @@ def test_a_run_reads_the_table_as_the_contract_says(
     assert error.value.args[0] == "contract"
 
 
+@pytest.mark.parametrize(
+    ("wish", "refused"),
+    [
+        ({"columns": ("age", "smoke", "x")}, False),
+        ({"columns": ("age", "smoke")}, True),
+        ({"numbers": ("age",)}, False),
+        ({"numbers": ("age", "smoke")}, True),
+        ({"cuts": ("age=2", "x=2")}, False),
+        ({"cuts": ("age=2", "x=3")}, True),
+    ],
+)
+def test_a_run_may_name_columns_that_a_site_lacks_where_sites_may_lack_some(
+    site: tuple[Path, SiteFile], wish: dict[str, object], refused: bool
+) -> None:
+    contract = prepare(*site).contract
+    asked = TableSettings(**wish)  # type: ignore[arg-type]
+    with pytest.raises(PolicyError):
+        contract.require_reading(asked)
+    if not refused:
+        contract.require_reading(asked, may_lack=True)
+        return
+    with pytest.raises(PolicyError):
+        contract.require_reading(asked, may_lack=True)
+
+
 def test_a_run_names_the_contract_and_its_schema(site: tuple[Path, SiteFile]) -> None:
     contract = prepare(*site).contract
     contract.require_named(())

@@ -289,7 +289,12 @@ def deployed_numbers(folder: Path, more: str = "") -> list[dict[str, str]]:
     return prepared_nodes(folder, NUMBERS)
 
 
-OF_NUMBERS = {"score": "mixed-bic", "choose": "climb", "parameters": "federated"}
+OF_NUMBERS = {
+    "score": "mixed-bic",
+    "numbers": ("age", "crp", "dose"),
+    "choose": "climb",
+    "parameters": "federated",
+}
 
 
 def test_rules_hold_for_the_columns_that_a_site_answers_for(tmp_path: Path) -> None:
