@@ -20,8 +20,9 @@ from fedbn.federation.whole_families import columns_differ
 from fedbn.groups.families import FamilyDifference, family_differences
 from fedbn.groups.grouping import Grouping
 from fedbn.networks.family_counts import FamilyTables, families_of
+from fedbn.networks.parameter_sources import FittedParameters
 from server.counting import answers_to, choose_by_counts
-from server.parameters import FittedParameters, fit_parameters
+from server.parameters import fit_parameters
 from server.replies import LOG, Sites
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from flwr.app import MessageType, RecordDict
@@ -52,7 +52,7 @@ from fedbn.networks.mixed_parameters import (
 )
 from fedbn.networks.mixed_sums import MixedFamilies, MixedSums, sums_of_moments
 from fedbn.networks.moments import Moments
-from fedbn.networks.parameter_sources import UNKNOWN, ParameterSources, remarks_on
+from fedbn.networks.parameter_sources import FittedParameters, ParameterSources, remarks_on
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.npy import Arrays
 from server.counting import answers_to
@@ -70,14 +70,6 @@ Sums = TypeVar("Sums")
 Fitted = tuple[Network | None, ParameterSources]
 
 
-@dataclass(frozen=True)
-class FittedParameters:
-    """The consensus with parameters, or None, and whose rows they are of."""
-
-    network: Network | None
-    sources: ParameterSources
-
-
 def fit_parameters(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
     """The consensus with parameters; without any, the reason is in the log and in the sources."""
     ask = {"categorical": _tables, "gaussian": _equations, "mixed": _of_both_kinds}
@@ -85,7 +77,7 @@ def fit_parameters(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
     try:
         found = ask[result.schema.kind](asked, result, run)
     except (DataError, NetworkError) as error:  # before a site was asked
-        found = FittedParameters(None, ParameterSources(failure=str(error)))
+        found = FittedParameters.without(str(error))
     tell(found.sources)
     return found
 
@@ -121,14 +113,11 @@ def _tables(sites: Sites, result: FederationResult, run: ServerRun) -> FittedPar
 def _fit_if_answered(sources: ParameterSources, fit: Callable[[], Fitted]) -> FittedParameters:
     """What `fit` makes of the answers, if there are some and they suffice."""
     if not sources.sites:
-        return FittedParameters(None, replace(sources, failure=NOBODY))
+        return FittedParameters.without(NOBODY, sources)
     try:
-        network, told = fit()
+        return FittedParameters.of_known(*fit())
     except (DataError, NetworkError) as error:
-        return FittedParameters(None, replace(sources, failure=str(error)))
-    if network is None:
-        told = replace(told, failure=UNKNOWN)
-    return FittedParameters(network, told)
+        return FittedParameters.without(str(error), sources)
 
 
 def _held_back(

@@ -38,15 +38,14 @@ from fedbn.federation.secure_rounds import (
 )
 from fedbn.federation.secure_summing import summed_choice_by_scatters, summed_equations
 from fedbn.groups.given import groups_of_sites
-from fedbn.networks.conditional_gaussian import Network
-from fedbn.networks.parameter_sources import ParameterSources
+from fedbn.networks.parameter_sources import FittedParameters
 from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms
 from fedbn.wire.sender import said_by
 from fedbn.wording import list_some
 from server.handshake import Handshake
-from server.parameters import FittedParameters, tell
+from server.parameters import tell
 from server.replies import (
     LOG,
     REMARKS,
@@ -162,25 +161,19 @@ def secure_federation(
     terms = terms_of(name, schema, run, list(members.values()), by_member)
     found = _drive(search_of(schema, terms, run), cohort, terms)
     result = result_of(found, schema, terms, shaken.state.refused, settings, cohort.cost)
-    fitted, lacking = None, None
+    fitted, lacking, counted = None, None, schema.kind == "categorical"
     if settings.choose != "smhd":
-        counted = schema.kind == "categorical"
         choose = summed_choice if counted else summed_choice_by_scatters
         result, lacking = _drive(choose(result, run), cohort, terms)
         if lacking is not None:
             for remark in run_remarks(result):
                 REMARKS.warning("%s", remark)
     if run.rounds.parameters == "federated":
-        network: Network | None = None
-        sources = ParameterSources(failure=lacking or "")
+        fit = summed_parameters if counted else summed_equations
+        fitted = FittedParameters.without(lacking or "")
         if lacking is None:
-            if schema.kind == "categorical":
-                asked = summed_parameters(result, run.parameter_ess)
-                result, network, sources = _drive(asked, cohort, terms)
-            else:
-                result, network, sources = _drive(summed_equations(result, run), cohort, terms)
-        fitted = FittedParameters(network, sources)
-        tell(sources)
+            result, fitted = _drive(fit(result, run), cohort, terms)
+        tell(fitted.sources)
     seconds = time.process_time() - began - cohort.waited
     return replace(result, cost=cohort.cost), fitted, seconds
 

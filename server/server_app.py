@@ -32,7 +32,7 @@ from fedbn.groups.given import groups_of_sites
 from fedbn.groups.grouping import Grouping
 from fedbn.learners import kind_of_score
 from fedbn.networks.conditional_gaussian import Network
-from fedbn.networks.parameter_sources import ParameterSources
+from fedbn.networks.parameter_sources import FittedParameters, ParameterSources
 from server.awaited import WatchedGrid
 from server.checkpoint import forget, hold, resume
 from server.counting import choose_by_counts
@@ -40,7 +40,7 @@ from server.courier import with_couriers
 from server.cut_points import find_cuts
 from server.groups import find_groups
 from server.handshake import Handshake, shake_hands, wait_for_nodes
-from server.parameters import FittedParameters, fit_parameters
+from server.parameters import fit_parameters
 from server.replies import LOG, Sites
 from server.rounds import another_round, run_rounds
 from server.secure_sums import grouped_federation, secure_federation

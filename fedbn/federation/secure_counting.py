@@ -27,8 +27,7 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.networks.family_counts import FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of, parameters_where_known
-from fedbn.networks.network import BayesianNetwork
-from fedbn.networks.parameter_sources import UNKNOWN, ParameterSources
+from fedbn.networks.parameter_sources import FittedParameters, ParameterSources
 from fedbn.secure.family_sums import (
     families_within,
     require_few_cells,
@@ -123,12 +122,12 @@ def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -
 
 
 def summed_parameters(
-    result: SecureResult, ess: float
-) -> Generator[SumRequest, Ints, tuple[SecureResult, BayesianNetwork | None, ParameterSources]]:
+    result: SecureResult, run: ServerRun
+) -> Generator[SumRequest, Ints, tuple[SecureResult, FittedParameters]]:
     """Ask for the counts of the consensus' families, and give it parameters: those of the pooled
     rows, to the last digit; where sites have different columns, each table of the rows of those
     that answer for its columns. QuorumError and MessageError may be thrown in."""
-    dag, seen = result.consensus.dag, result
+    dag, ess, seen = result.consensus.dag, run.parameter_ess, result
     sources = ParameterSources(tuple(sorted(result.clients)))
     columns = result.columns_answered
     families = families_of([dag])
@@ -136,7 +135,6 @@ def summed_parameters(
         families = tuple(
             each for each in families if any(families_within([each], own) for own in columns)
         )
-    network: BayesianNetwork | None
     try:
         tables = FamilyTables(result.schema, families)
         require_few_cells([tables])
@@ -144,12 +142,12 @@ def summed_parameters(
         parts = yield from sum_families_of_blocks(tables, columns)
         counts = [sums.counts for _, sums in parts]
         if not columns:
-            return seen, parameters_of(dag, counts[0], ess), sources
+            return seen, FittedParameters(parameters_of(dag, counts[0], ess), sources)
         network, lacking = parameters_where_known(dag, counts, ess)
     except QuorumError as error:
-        return result, None, ParameterSources(failure=str(error))
+        return result, FittedParameters.without(str(error))
     except (MessageError, DataError, NetworkError, StructureError) as error:
-        return seen, None, ParameterSources(failure=str(error))
+        return seen, FittedParameters.without(str(error))
     of_sites = dict(zip(result.clients, map(frozenset, columns), strict=True))
     sources = sources.without(dag, lacking, of_sites).in_blocks()
-    return seen, network, sources if network is not None else replace(sources, failure=UNKNOWN)
+    return seen, FittedParameters.of_known(network, sources)

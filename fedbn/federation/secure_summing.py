@@ -37,12 +37,11 @@ from fedbn.federation.secure_counting import Lacking, open_summed, with_summed_c
 from fedbn.federation.secure_judged_summing import summed_moves
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.sums_message import require_askable
-from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import Family
 from fedbn.networks.fitting import smoothed_table
 from fedbn.networks.mixed_parameters import known_parameters
 from fedbn.networks.mixed_sums import MixedFamilies
-from fedbn.networks.parameter_sources import UNKNOWN, ParameterSources
+from fedbn.networks.parameter_sources import FittedParameters, ParameterSources
 from fedbn.networks.summed_regressions import own_weights, regressions_of_sums
 from fedbn.scores.mixed import block_widths
 from fedbn.secure.columns import Answering
@@ -114,7 +113,7 @@ def summed_choice_by_scatters(
 
 def summed_equations(
     result: SecureResult, run: ServerRun
-) -> Generator[SumRequest, Ints, tuple[SecureResult, Network | None, ParameterSources]]:
+) -> Generator[SumRequest, Ints, tuple[SecureResult, FittedParameters]]:
     """Ask for what the parameters of the consensus need where columns are numbers: those of the
     open run, as near as fixed point allows; where sites have different columns, each of the rows of
     those that answer for its family. QuorumError and MessageError may be thrown in."""
@@ -139,7 +138,7 @@ def summed_equations(
             for v, own in numbers.items()
         }
     except (QuorumError, DataError, MessageError, NetworkError) as error:
-        return result, None, ParameterSources(failure=str(error))
+        return result, FittedParameters.without(str(error))
     tables = {v: smoothed_table(own, ess) for v, own in sums.tables.items()}
     fitted = known_parameters(
         wanted,
@@ -150,13 +149,12 @@ def summed_equations(
     sites = dict(zip(result.clients, map(frozenset, answering.columns), strict=True))
     sources = ParameterSources(
         tuple(site for site in sorted(sites) if families_within(wanted.families, sites[site])),
-        failure="" if fitted.network is not None else UNKNOWN,
         shifts=fitted.shifts,
         apart=fitted.apart,
     )
     sources = sources.of_dag(dag, result.consensus.dag, known)
     sources = sources.without(dag, fitted.lacking, sites, schema.numbers).in_blocks()
-    return result, fitted.network, sources
+    return result, FittedParameters.of_known(fitted.network, sources)
 
 
 def _seconds_left(seconds: float | None) -> Callable[[], float | None]:

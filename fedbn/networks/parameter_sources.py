@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.moral import ancestral_set
 from fedbn.networks.family_counts import Family
 from fedbn.wording import count_of, list_some, printable
+
+if TYPE_CHECKING:
+    from fedbn.networks.conditional_gaussian import Network
 
 SHOWN = 8
 """Variables or sites that a line names."""
@@ -185,6 +188,24 @@ class ParameterSources:
             **{key: of for key, of in more.items() if of},
             "failure": self.failure or None,
         }
+
+
+@dataclass(frozen=True)
+class FittedParameters:
+    """The consensus with parameters, or None, and whose rows they are of."""
+
+    network: Network | None
+    sources: ParameterSources
+
+    @classmethod
+    def of_known(cls, network: Network | None, sources: ParameterSources) -> FittedParameters:
+        """Those of the variables that are known; there need not be any."""
+        return cls(network, sources) if network is not None else cls.without(UNKNOWN, sources)
+
+    @classmethod
+    def without(cls, why: str, sources: ParameterSources | None = None) -> FittedParameters:
+        """None, for this reason."""
+        return cls(None, replace(sources or ParameterSources(), failure=why))
 
 
 def remarks_on(sources: ParameterSources) -> list[str]:

@@ -138,9 +138,9 @@ def test_the_transcript_of_counts_follows_from_the_sums_alone(
             return end.value
 
     chosen, _ = simulated(summed_choice(before, COUNTED))
-    result, network, _ = simulated(summed_parameters(chosen, COUNTED.learner.ess))
+    result, fitted = simulated(summed_parameters(chosen, server_run(COUNTED)))
     assert asked == seen.requests[first:]
-    assert network == federated.network
+    assert fitted.network == federated.network
     assert choice_to_dict(result.choice) == choice_to_dict(federated.result.choice)
 
 
