@@ -72,12 +72,7 @@ def experiment_from(
     kind = kind_of_score(experiment.learner.score)
     if kind == "mixed" and experiment.data.schema is not None and not experiment.tables.numbers:
         experiment = experiment.change(numbers=read_schema(experiment.data.schema).numbers)
-    settings = experiment.consensus
-    no_counts = kind != "categorical" and settings.variables == "union"
-    unsummed = settings.aggregation == "moral-votes" or (
-        settings.aggregation != "open" and no_counts
-    )
-    if unsummed and "parameters" not in said:
+    if experiment.consensus.aggregation == "moral-votes" and "parameters" not in said:
         experiment = experiment.change(parameters="none")
     return _with_knowledge(experiment)
 

@@ -38,6 +38,7 @@ from fedbn.secure.scatter_sums import (
     sum_own_scores,
     sum_scatters,
 )
+from simulations.cli.federations import SIMULATED
 from simulations.experiment import experiment_from
 from simulations.run import ExperimentRun, run_experiment
 from tests import naive_judged as naive
@@ -147,6 +148,13 @@ def test_masks_choose_and_estimate_as_the_open_run(
     assert ("may be of no population" in told) == bool(summed.sources.apart)
     assert summed.sources.apart or made not in FEDERATIONS
     assert "query --site" not in told
+
+
+def test_a_simulation_wants_parameters_of_such_tables_unless_it_is_told_otherwise() -> None:
+    wanted = {"variables": "union", "score": "mixed-bic", "sites": ["a.csv"]}
+    for aggregation, parameters in (("secure-sums", "federated"), ("moral-votes", "none")):
+        made = experiment_from(wanted | {"aggregation": aggregation}, base=SIMULATED)
+        assert made.rounds.parameters == parameters
 
 
 @pytest.mark.parametrize("made", [*FEDERATIONS, *SLOW])
