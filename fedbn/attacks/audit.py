@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import beta
 
+from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.privacy.dependence import WIDTH
@@ -160,12 +161,12 @@ def epsilon_lower_bound(
 
 
 def _bounds(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    thresholds: NDArray[np.float64],
+    x: Floats,
+    y: Floats,
+    thresholds: Floats,
     delta: float,
     level: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """ln((p - δ) / q) for the events {s >= t}: p a lower limit for x, q an upper one for y."""
     hits = x.size - np.searchsorted(np.sort(x), thresholds)
     misses = y.size - np.searchsorted(np.sort(y), thresholds)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.privacy.releases import Releaser, ReleaseTranscript
 
@@ -89,10 +89,10 @@ class _Follower:
     def release(
         self,
         asked: Hashable,
-        sums: NDArray[np.int64],
+        sums: Ints,
         squared_sensitivity: int,
         share: Fraction,
-    ) -> tuple[NDArray[np.float64], int]:
+    ) -> tuple[Floats, int]:
         done = len(self.costs)
         if done >= len(self._releases) or self._releases[done].asked != asked:
             raise _OtherQuestionError

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints32
 from fedbn.attacks.samples import Learn, Structures, with_row
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
@@ -56,7 +56,7 @@ def shadow_membership(
     *,
     targets: int = 20,
     shadows: int = 40,
-    row: NDArray[np.int32] | None = None,
+    row: Ints32 | None = None,
 ) -> Membership:
     """Play the game for several target rows.
 
@@ -95,7 +95,7 @@ def shadow_membership(
     return _measure(np.array(members), np.array(others), targets)
 
 
-def features(structures: Structures) -> NDArray[np.float64]:
+def features(structures: Structures) -> Floats:
     """Weighted moral edges and CPDAG entries, the mean number of edges, the number of DAGs."""
     dags, weights = structures
     shares = np.array(weights) / sum(weights)
@@ -108,14 +108,12 @@ def features(structures: Structures) -> NDArray[np.float64]:
     return np.concatenate([moral, joined, [edges, float(len(dags))]])
 
 
-def _likelihood_ratio(
-    inside: NDArray[np.float64], outside: NDArray[np.float64]
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def _likelihood_ratio(inside: Floats, outside: Floats) -> Callable[[Floats], Floats]:
     """Log ratio of the densities of two diagonal Gaussians fitted to features [tables, k]."""
     means = inside.mean(axis=0), outside.mean(axis=0)
     variances = inside.var(axis=0) + _LEAST_VARIANCE, outside.var(axis=0) + _LEAST_VARIANCE
 
-    def log_density(x: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    def log_density(x: Floats, side: int) -> Floats:
         spread = variances[side]
         terms = (x - means[side]) ** 2 / spread + np.log(spread)
         return np.asarray(-0.5 * terms.sum(axis=1))
@@ -123,7 +121,7 @@ def _likelihood_ratio(
     return lambda x: log_density(x, 0) - log_density(x, 1)
 
 
-def _measure(members: NDArray[np.float64], others: NDArray[np.float64], targets: int) -> Membership:
+def _measure(members: Floats, others: Floats, targets: int) -> Membership:
     """AUC (ties count half), and the true positive rate at a false positive rate of 1 %."""
     above = (members[:, None] > others[None, :]).mean()
     level = (members[:, None] == others[None, :]).mean()

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.attacks.samples import Share
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
@@ -27,7 +27,7 @@ class UniqueVotes:
     all_but_one: Share
 
 
-def moral_votes(dags: Sequence[DAG]) -> NDArray[np.int64]:
+def moral_votes(dags: Sequence[DAG]) -> Ints:
     """int64 [n, n], symmetric: how many of the DAGs have each pair in their moral graph."""
     if not dags:
         raise ConfigError("votes need at least one DAG")

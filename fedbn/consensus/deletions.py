@@ -7,10 +7,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fedbn._core.consensus import Deletions, Outcome, Pooling
+from fedbn.arrays import Bits
 from fedbn.errors import SearchError
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.knowledge import Knowledge
@@ -26,7 +24,7 @@ MEMORY_LIMIT = 2**30
 
 def new_deletions(
     inputs: MergedInputs,
-    union_pa: NDArray[np.uint64],
+    union_pa: Bits,
     k_max: int,
     pooling: str,
     knowledge: Knowledge | None = None,

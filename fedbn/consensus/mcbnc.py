@@ -29,8 +29,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Indices, Ints
 from fedbn.consensus.path import POOLINGS, McbncPath, Pooling, Step, as_threshold
 from fedbn.errors import ConfigError, SearchError
 from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
@@ -205,9 +205,9 @@ class _Start(NamedTuple):
     of the variables in which ties are broken, as indices [n]."""
 
     inputs: MergedInputs
-    order: NDArray[np.int64]
-    union_pa: NDArray[np.uint64]
-    tie_order: NDArray[np.intp]
+    order: Ints
+    union_pa: Bits
+    tie_order: Indices
     quorum: int
     knowledge: Knowledge | None
     min_judges: int

@@ -8,9 +8,7 @@ from functools import cached_property
 from itertools import accumulate, groupby
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fedbn.arrays import Ints32
 from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
@@ -109,7 +107,7 @@ class McbncPath(DeletionPath):
     """
 
     inputs: MergedInputs
-    lost_arcs: NDArray[np.int32]
+    lost_arcs: Ints32
     quorum: int = 1
     min_judges: int = 1
 

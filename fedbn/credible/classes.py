@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core.credible import class_keys
+from fedbn.arrays import Bits, Floats, Ints, Ints32
 from fedbn.credible.class_size import class_size
 from fedbn.credible.depth_first import Listed
 from fedbn.credible.diagram import Barred, Diagram
@@ -56,9 +56,9 @@ class ComponentClasses:
     or None where only representatives were listed.
     """
 
-    rows: NDArray[np.int32]
-    excess: NDArray[np.float64]
-    members: NDArray[np.int64] | None
+    rows: Ints32
+    excess: Floats
+    members: Ints | None
 
     def profile(self) -> Profile:
         """The number of classes per excess."""
@@ -85,9 +85,7 @@ class MarkovClasses:
         profile = combine([part.profile() for part in self.parts], self.credible.budget)
         return float(cumulative_weight(profile)[1][-1])
 
-    def members_of(
-        self, k: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+    def members_of(self, k: int) -> tuple[Ints32, Floats, Ints]:
         """All DAGs of one component: rows, excesses, and the size of each one's class.
 
         Raises
@@ -197,7 +195,7 @@ class _Finder:
         self.node = self.nodes[component.families.node]
         self.part, self.budget, self.limits = part, credible.budget, limits
 
-    def dags(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+    def dags(self) -> tuple[Ints32, Floats, Ints]:
         """Every DAG: rows, excesses, sizes of their classes."""
         _require_listable(self.part.profile.within(self.budget), LISTED_DAGS)
         pieces = list(self.part.listing(self.budget, CHUNK))
@@ -208,8 +206,8 @@ class _Finder:
         excess = np.concatenate([excess for _, excess in pieces])
         return rows, excess, sizes[group.ravel()]
 
-    def _keys(self, rows: NDArray[np.int32], *, shielded: bool) -> NDArray[np.uint64]:
-        keys: NDArray[np.uint64] = class_keys(rows, self.nodes, self.node, self.bits, shielded)
+    def _keys(self, rows: Ints32, *, shielded: bool) -> Bits:
+        keys: Bits = class_keys(rows, self.nodes, self.node, self.bits, shielded)
         return keys
 
     def classes(self, *, barred: Barred | None = None, shielded: bool = False) -> ComponentClasses:
@@ -243,11 +241,9 @@ class _Merged:
         self.rows = np.zeros((0, m), dtype=np.int32)
         self.excess = np.zeros(0)
         self.members = np.zeros(0, dtype=np.int64)
-        self.waiting: list[tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.float64]]] = []
+        self.waiting: list[tuple[Bits, Ints32, Floats]] = []
 
-    def add(
-        self, keys: NDArray[np.uint64], rows: NDArray[np.int32], excess: NDArray[np.float64]
-    ) -> None:
+    def add(self, keys: Bits, rows: Ints32, excess: Floats) -> None:
         """Take more DAGs in."""
         self.waiting.append((keys, rows, excess))
         waiting = sum(len(rows) for _, rows, _ in self.waiting)

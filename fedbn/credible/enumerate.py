@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn._core.credible import TOGETHER
-from fedbn.arrays import Floats
+from fedbn.arrays import Floats, Ints32
 from fedbn.credible.building import Problem, build_diagram
 from fedbn.credible.depth_first import Listed, depth_first
 from fedbn.credible.diagram import Diagram
@@ -128,7 +128,7 @@ class CredibleSet:
             rows = [paths.families(at) for paths, at in zip(lists, places, strict=True)]
             yield RankedDAG(self.dag_of(rows), excess)
 
-    def dag_of(self, rows: Sequence[NDArray[np.int32]]) -> DAG:
+    def dag_of(self, rows: Sequence[Ints32]) -> DAG:
         """The DAG of one choice of families per component."""
         chosen = [
             component.origin[row] for component, row in zip(self.components, rows, strict=True)
@@ -272,7 +272,7 @@ class _SortedPaths:
         last = int(np.searchsorted(profile.value, budget, side="right"))
         self._value = profile.value[:last]
         self._until = np.cumsum(np.array(profile.count[:last], dtype=object))
-        self._rows: NDArray[np.int32] = np.zeros((0, diagram.families.n), dtype=np.int32)
+        self._rows: Ints32 = np.zeros((0, diagram.families.n), dtype=np.int32)
         self._excess: Floats = np.zeros(0)
 
     def __len__(self) -> int:
@@ -283,10 +283,10 @@ class _SortedPaths:
         self._ensure(at)
         return float(self._excess[at])
 
-    def families(self, at: int) -> NDArray[np.int32]:
+    def families(self, at: int) -> Ints32:
         """Its families, by node."""
         self._ensure(at)
-        row: NDArray[np.int32] = self._rows[at]
+        row: Ints32 = self._rows[at]
         return row
 
     def _ensure(self, at: int) -> None:

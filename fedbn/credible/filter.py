@@ -14,9 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Indices
+from fedbn.arrays import Bools, Floats, Indices
 from fedbn.credible.limits import Limits
 from fedbn.credible.probing import integer_probe, relaxed_probe
 from fedbn.graphs.bits import pack, unpack
@@ -53,8 +52,8 @@ class Component:
     origin: Indices
     order: Indices
     least: float
-    clusters: NDArray[np.bool_]
-    rest: NDArray[np.float64] | None = None
+    clusters: Bools
+    rest: Floats | None = None
     bound: ClusterBound | None = None
 
     @property
@@ -63,9 +62,7 @@ class Component:
         chosen = best_choice(self.families, self.order)
         return float(self.families.cost[list(chosen)].sum()), chosen
 
-    def select(
-        self, keep: NDArray[np.bool_], order: Indices, least: float, clusters: NDArray[np.bool_]
-    ) -> Component:
+    def select(self, keep: Bools, order: Indices, least: float, clusters: Bools) -> Component:
         """The component with fewer families and more known of it."""
         kept, origin = self.families.select(keep), self.origin[np.flatnonzero(keep)]
         return Component(self.nodes, kept, origin, order, least, clusters)

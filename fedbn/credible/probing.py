@@ -20,9 +20,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core.families import covering
+from fedbn.arrays import Bits, Bools, Indices
 from fedbn.credible.limits import Limits
 from fedbn.errors import SearchError
 from fedbn.graphs.bits import pack
@@ -41,7 +41,7 @@ PROBE_ROUNDS = 6
 class Probe:
     """What probing found: families to keep, the least cost known and its families, if proven."""
 
-    keep: NDArray[np.bool_]
+    keep: Bools
     cost: float
     chosen: tuple[int, ...]
     proven: bool
@@ -54,7 +54,7 @@ class Undecided(Exception):  # noqa: N818
 class IntegerProgram:
     """The integer programme over one set of families, solved and cut step by step."""
 
-    def __init__(self, families: Families, clusters: NDArray[np.uint64]) -> None:
+    def __init__(self, families: Families, clusters: Bits) -> None:
         self.families = families
         self._lowest = float(families.cost[families.start[:-1]].sum())
         precise = dict.fromkeys(TOLERANCES, 1e-9)
@@ -89,7 +89,7 @@ class IntegerProgram:
             for cycle in cycles:
                 self._add_cut(pack(cycle[None, :])[0])
 
-    def _solution(self, limit: float, deadline: float) -> NDArray[np.intp] | None:
+    def _solution(self, limit: float, deadline: float) -> Indices | None:
         """The cheapest choice under the present constraints; None beyond the limit."""
         from fedbn.extras import highspy
 
@@ -110,7 +110,7 @@ class IntegerProgram:
             raise Undecided
         return np.flatnonzero(np.array(solver.getSolution().col_value) > 0.5)
 
-    def _add_cut(self, cluster: NDArray[np.uint64]) -> None:
+    def _add_cut(self, cluster: Bits) -> None:
         require_cluster(self._solver, covering(self.families.node, self.families.bits, cluster))
 
 
@@ -120,7 +120,7 @@ def relaxed_probe(
     bound: ClusterBound,
     rng: np.random.Generator,
     limits: Limits,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Which families some solution of the relaxation within the limit contains.
 
     Each family is forced in turn, the costliest first; one whose relaxation exceeds the limit is
@@ -181,7 +181,7 @@ def _some_dag(
     family: int,
     limit: float,
     limits: Limits,
-    known: NDArray[np.bool_],
+    known: Bools,
 ) -> bool:
     """False if no DAG within the limit has this family; families of the DAG found are `known`."""
     program.force(family, True)
@@ -202,9 +202,9 @@ def _seconds(limits: Limits) -> float:
     return SOLVE_SECONDS if limits.seconds is None else min(SOLVE_SECONDS, limits.seconds)
 
 
-def _cycles(has_parent: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+def _cycles(has_parent: Bools) -> list[Bools]:
     """Node sets [n] of short directed cycles and of whole components; none if acyclic."""
-    found: dict[bytes, NDArray[np.bool_]] = {}
+    found: dict[bytes, Bools] = {}
     for inside in cyclic_components(has_parent):
         for node in np.flatnonzero(inside):
             cycle = _shortest_cycle(has_parent, inside, int(node))
@@ -213,9 +213,7 @@ def _cycles(has_parent: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
     return list(found.values())
 
 
-def _shortest_cycle(
-    has_parent: NDArray[np.bool_], inside: NDArray[np.bool_], start: int
-) -> NDArray[np.bool_]:
+def _shortest_cycle(has_parent: Bools, inside: Bools, start: int) -> Bools:
     """The nodes of a shortest cycle through `start`, which has one inside."""
     before = {start: start}
     queue = [start]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats
 from fedbn.errors import DataError
 
 LARGEST_EXACT = 2.0**53
@@ -30,9 +31,9 @@ class Column:
 
     texts: Sequence[str | None]
     index: NDArray[np.integer[Any]]
-    values: NDArray[np.float64] | None = None
+    values: Floats | None = None
     refusal: str = ""
-    gone: NDArray[np.bool_] | None = None
+    gone: Bools | None = None
 
     def first_row(self, text: str | None) -> int:
         """The first row, counted from 1, that has the text."""
@@ -53,12 +54,12 @@ def index_type(texts: int) -> np.dtype[Any]:
     return np.dtype(np.uint8 if texts <= 1 << 8 else np.uint16 if texts <= 1 << 16 else np.int32)
 
 
-def mask(columns: Mapping[str, Column], keep: NDArray[np.bool_]) -> dict[str, Column]:
+def mask(columns: Mapping[str, Column], keep: Bools) -> dict[str, Column]:
     """The same columns with the rows to keep, and the texts that these have."""
     return {name: _mask(column, keep) for name, column in columns.items()}
 
 
-def _mask(column: Column, keep: NDArray[np.bool_]) -> Column:
+def _mask(column: Column, keep: Bools) -> Column:
     if column.values is not None:
         gone = None if column.gone is None else column.gone[keep]
         return replace(column, index=column.index[keep], values=column.values[keep], gone=gone)

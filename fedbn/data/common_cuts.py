@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.data.cuts import cuts_text
 from fedbn.data.quantiles import (
     MANY_NUMBERS,
@@ -23,7 +23,7 @@ from fedbn.data.scales import scale_remarks
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import FedbnWarning
 
-Numbers = Mapping[str, NDArray[np.float64]]
+Numbers = Mapping[str, Floats]
 
 
 def many_numbers(numbers: Numbers) -> dict[str, bool]:

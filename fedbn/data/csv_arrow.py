@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats
 from fedbn.data.column import LARGEST_EXACT, Column, index_type
 from fedbn.data.csv_quotes import look_at_quotes
 from fedbn.data.table_format import TableFormat
@@ -176,15 +176,15 @@ def _numbers(column: Any) -> Column:
     return Column((), index, values, gone=gone)
 
 
-def _values(chunk: Any) -> NDArray[np.float64]:
+def _values(chunk: Any) -> Floats:
     return np.frombuffer(chunk.buffers()[1], np.float64)[chunk.offset :][: len(chunk)]
 
 
-def _nulls(chunk: Any) -> NDArray[np.bool_]:
+def _nulls(chunk: Any) -> Bools:
     if not chunk.null_count:
         return np.zeros(len(chunk), dtype=np.bool_)
     present = np.unpackbits(np.frombuffer(chunk.buffers()[0], np.uint8), bitorder="little")
-    gone: NDArray[np.bool_] = present[chunk.offset :][: len(chunk)] == 0
+    gone: Bools = present[chunk.offset :][: len(chunk)] == 0
     return gone
 
 
@@ -219,9 +219,9 @@ def _are_full(columns: dict[str, Column]) -> bool:
     return True
 
 
-def _blanks(column: Column) -> NDArray[np.bool_]:
+def _blanks(column: Column) -> Bools:
     """Cells that may be empty."""
     if column.gone is not None:
         return column.gone
-    empty: NDArray[np.bool_] = column.index == column.texts.index("")
+    empty: Bools = column.index == column.texts.index("")
     return empty

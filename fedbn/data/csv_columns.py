@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Codes
 from fedbn.bounded_file import MAX_TABLE, read_bounded
 from fedbn.data.column import Column, Header, require_rows
 from fedbn.data.table_format import TableFormat
@@ -212,7 +212,7 @@ def _strict_columns(
     if form.header == "yes":
         next(records)
     seen: list[dict[str, int]] = [{} for _ in names]
-    parts: list[list[NDArray[np.int32]]] = [[] for _ in names]
+    parts: list[list[Codes]] = [[] for _ in names]
     rows = _full_rows(source, records, len(names))
     while chunk := list(islice(rows, _CHUNK)):
         for position, cells in enumerate(zip(*chunk, strict=True)):

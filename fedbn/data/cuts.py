@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Codes, Floats
 from fedbn.errors import ConfigError, SchemaError
 
 Cuts = tuple[float, ...]
@@ -81,7 +81,7 @@ def interval_of(states: Sequence[str], number: float) -> str | None:
     return names[int(interval_codes(cuts, np.array([number]))[0])]
 
 
-def interval_codes(cuts: Sequence[float], values: NDArray[np.float64]) -> NDArray[np.int32]:
+def interval_codes(cuts: Sequence[float], values: Floats) -> Codes:
     """The place, from 0, of every number's interval."""
     return np.searchsorted(np.array(cuts, dtype=np.float64), values, side="left").astype(np.int32)
 

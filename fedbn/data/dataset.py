@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fedbn.arrays import Bools, Codes, Floats, Indices
+from fedbn.arrays import Array, Bools, Codes, Floats, Indices
 from fedbn.data.schema import Kind, Schema
 from fedbn.errors import DataError
 
@@ -40,7 +39,7 @@ class Dataset:
     """
 
     schema: Schema
-    table: npt.NDArray[Any]
+    table: Array
     gone: Bools | None = None
     row_weight: float = 1.0
 
@@ -61,9 +60,7 @@ class Dataset:
             raise DataError(
                 f"the row weight of a data set must be above 0 and at most 1, not {self.row_weight}"
             )
-        table: npt.NDArray[Any] = (_checked_codes if categorical else _checked_values)(
-            self.schema, given
-        )
+        table: Array = (_checked_codes if categorical else _checked_values)(self.schema, given)
         if self.schema.kind == "mixed":
             _require_codes(self.schema, table)
         table.flags.writeable = False
@@ -88,7 +85,7 @@ class Dataset:
                 "or state"
             )
 
-    def seen_in(self, column: int) -> npt.NDArray[Any]:
+    def seen_in(self, column: int) -> Array:
         """The codes or values of the cells of a column that are not missing, row by row."""
         cells = self.cells(column)
         return cells if self.gone is None else cells[~self.gone[:, column]]
@@ -111,13 +108,13 @@ class Dataset:
             raise DataError(f"{self.kind} data have codes, not values")
         return self.table
 
-    def column(self, index: int) -> npt.NDArray[Any]:
+    def column(self, index: int) -> Array:
         """One column: codes int32 [rows] of states, or values float64 [rows]; raises DataError
         where a cell of the table is missing."""
         self.require_complete()
         return self.cells(index)
 
-    def cells(self, index: int) -> npt.NDArray[Any]:
+    def cells(self, index: int) -> Array:
         """As `column`, with 0 for missing cells."""
         found = self.table[:, index]
         if self.schema.variables[index].states is None:
@@ -215,14 +212,14 @@ class Dataset:
         }
 
 
-def _checked_codes(schema: Schema, given: npt.NDArray[Any]) -> Codes:
+def _checked_codes(schema: Schema, given: Array) -> Codes:
     if not np.issubdtype(given.dtype, np.integer):
         raise DataError(f"codes of states must be integers, not {given.dtype}")
     _require_codes(schema, given)
     return _keep(given, np.int32)
 
 
-def _require_codes(schema: Schema, given: npt.NDArray[Any]) -> None:
+def _require_codes(schema: Schema, given: Array) -> None:
     low, high = given.min(axis=0), given.max(axis=0)
     whole = np.issubdtype(given.dtype, np.integer)
     for column, variable in enumerate(schema.variables):
@@ -239,7 +236,7 @@ MOST = 1e120
 be counted, are below 1e256, so that they are finite, and may be sent."""
 
 
-def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
+def _checked_values(schema: Schema, given: Array) -> Floats:
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise DataError(f"values must be numbers, not {given.dtype}")
     values: Floats = _keep(given, np.float64)
@@ -260,7 +257,7 @@ def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
     return values
 
 
-def _keep(given: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
+def _keep(given: Array, dtype: Any) -> Array:
     """The array column by column in memory; a copy, unless nobody can write to it."""
     fixed = not given.flags.writeable and (given.base is None or not given.base.flags.writeable)
     if fixed and given.dtype == dtype and given.flags.f_contiguous:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import MISSING_STATE
 from fedbn.data.spellings import meaning
@@ -32,7 +32,7 @@ _DATE = re.compile(
 )
 
 
-def missing_codes(numbers: NDArray[np.float64]) -> dict[float, int]:
+def missing_codes(numbers: Floats) -> dict[float, int]:
     """Number -> rows, of the numbers that look like codes of a missing value.
 
     Stated rule: -9, -99 and their like where no other number is below 0; 999 and its like, in two
@@ -77,7 +77,7 @@ def date_words(name: str, texts: Sequence[str | None]) -> str:
     )
 
 
-def record_numbers(numbers: NDArray[np.float64]) -> bool:
+def record_numbers(numbers: Floats) -> bool:
     """Whether these are whole numbers that are nearly all different, as numbers of records are."""
     if len(numbers) < FEWEST or not bool((numbers == np.floor(numbers)).all()):
         return False

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats
 from fedbn.data.column import Column
 from fedbn.data.columns import read_columns
 from fedbn.data.cuts import Cuts, cuts_text, number_text
@@ -139,7 +139,7 @@ def identifiers(source: str, columns: Mapping[str, Column], how: Preparation) ->
 
 def column_numbers(
     source: str, columns: Mapping[str, Column], how: Preparation
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Floats]:
     """Name -> the numbers, in the agreed unit, of every column whose cells are all numbers.
 
     Missing cells do not count.
@@ -196,7 +196,7 @@ def _facts(source: str, name: str, column: Column, how: Preparation) -> ColumnFa
     return ColumnFacts(name, kind, len(texts), missing, tuple(common[:SHOWN]), cuts, tuple(remarks))
 
 
-def _doubts(name: str, texts: list[str], numbers: NDArray[np.float64] | None) -> list[str]:
+def _doubts(name: str, texts: list[str], numbers: Floats | None) -> list[str]:
     """What is likely not what it seems: codes of missing values, dates, states of two spellings."""
     said = [date_words(name, texts)] if are_dates(texts) else []
     if numbers is not None:
@@ -214,7 +214,7 @@ def _doubts(name: str, texts: list[str], numbers: NDArray[np.float64] | None) ->
     ]
 
 
-def _count(column: Column, gone: NDArray[np.bool_]) -> tuple[list[str], list[int]]:
+def _count(column: Column, gone: Bools) -> tuple[list[str], list[int]]:
     """The texts that are there, and how often."""
     if column.values is not None:
         values, number = np.unique(column.values, return_counts=True)
@@ -224,7 +224,7 @@ def _count(column: Column, gone: NDArray[np.bool_]) -> tuple[list[str], list[int
     return [str(column.texts[i]) for i in seen], [int(counts[i]) for i in seen]
 
 
-def _kind(column: Column, numbers: NDArray[np.float64] | None, distinct: int, rows: int) -> str:
+def _kind(column: Column, numbers: Floats | None, distinct: int, rows: int) -> str:
     if distinct == 0:
         return "empty"
     if numbers is None and column.refusal:
@@ -243,7 +243,7 @@ def _kind(column: Column, numbers: NDArray[np.float64] | None, distinct: int, ro
     return "numbers" if distinct > MANY_NUMBERS or column.refusal else "categories"
 
 
-def _propose(numbers: NDArray[np.float64]) -> Cuts:
+def _propose(numbers: Floats) -> Cuts:
     state, columns = Selection({"": INTERVALS}), {"": numbers}
     while not state.done:
         state = state.after(histogram(state.question(), columns))

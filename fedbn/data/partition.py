@@ -15,12 +15,12 @@ late get what is left over, so the last parts follow their mix less closely.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Indices
+from fedbn.arrays import Array, Floats, Indices, Ints32
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.wording import count_of
@@ -151,7 +151,7 @@ def part_sizes(
     return rng.permutation(whole + 1)
 
 
-def latent_clusters(dataset: Dataset, clusters: int, rng: np.random.Generator) -> NDArray[np.int32]:
+def latent_clusters(dataset: Dataset, clusters: int, rng: np.random.Generator) -> Ints32:
     """A cluster of similar rows for every row, int32 [rows].
 
     k-means (Lloyd) on the states' indicators, or on the standardised values, with centres
@@ -184,9 +184,9 @@ def latent_clusters(dataset: Dataset, clusters: int, rng: np.random.Generator) -
     return _nearest(features, centres)
 
 
-def _features(dataset: Dataset) -> NDArray[np.float64]:
+def _features(dataset: Dataset) -> Floats:
     """float [features, rows]: an indicator per state, or a standardised value per column."""
-    features: list[NDArray[Any]] = []
+    features: list[Array] = []
     for place, variable in enumerate(dataset.schema.variables):
         column = dataset.column(place)
         if variable.states is not None:
@@ -197,7 +197,7 @@ def _features(dataset: Dataset) -> NDArray[np.float64]:
     return np.array(features, dtype=np.float64)
 
 
-def _nearest(features: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int32]:
+def _nearest(features: Floats, centres: Floats) -> Ints32:
     """The nearest centre per row, the first of equals.
 
     Parameters
@@ -211,7 +211,7 @@ def _nearest(features: NDArray[np.float64], centres: NDArray[np.float64]) -> NDA
     return np.asarray(distance.argmin(axis=0), dtype=np.int32)
 
 
-def _dirichlet(alpha: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
     """One draw; for parameters so small that every gamma variate is 0, one class has it all."""
     q = rng.dirichlet(alpha)
     if np.isfinite(q).all() and q.sum() > 0:
@@ -221,9 +221,7 @@ def _dirichlet(alpha: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
     return q
 
 
-def _class_counts(
-    q: NDArray[np.float64], left: Indices, size: int, rng: np.random.Generator
-) -> Indices:
+def _class_counts(q: Floats, left: Indices, size: int, rng: np.random.Generator) -> Indices:
     """How many rows to take of each class: `size` in all, in proportions q while they last."""
     taken = np.zeros(left.size, dtype=np.intp)
     while (missing := size - int(taken.sum())) > 0:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Array, Bools, Codes, Floats
 from fedbn.data.column import LARGEST_EXACT, Column, mask
 from fedbn.data.cuts import Cuts, checked_cuts, interval_codes, number_text
 from fedbn.data.dataset import Dataset
@@ -187,7 +188,7 @@ def without_missing_rows(columns: Mapping[str, Column], how: Preparation) -> Map
     return mask(columns, ~np.logical_or.reduce(gone))
 
 
-def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> NDArray[np.float64]:
+def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> Floats:
     """The column as finite numbers, blanks around them allowed; raises DataError."""
     if column.values is not None:
         return column.values
@@ -205,13 +206,11 @@ def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> NDA
         raise DataError(
             f"{source}: column {name!r}, row {row + 1}: {text!r} must be a finite number{cure}"
         )
-    found: NDArray[np.float64] = numbers[column.index]
+    found: Floats = numbers[column.index]
     return found
 
 
-def _checked_numbers(
-    source: str, name: str, column: Column, how: Preparation
-) -> NDArray[np.float64]:
+def _checked_numbers(source: str, name: str, column: Column, how: Preparation) -> Floats:
     """The column as numbers in the agreed unit; warns of codes of missing values."""
     numbers = numbers_of(source, name, column, how.form)
     _warn_of_codes(source, name, numbers)
@@ -234,22 +233,22 @@ def _number(text: str | None, decimal: str) -> float:
         return math.nan
 
 
-def missing_cells(column: Column, tokens: tuple[str, ...]) -> NDArray[np.bool_]:
+def missing_cells(column: Column, tokens: tuple[str, ...]) -> Bools:
     """Which cells are empty or one of the tokens, bool [rows]."""
     if column.gone is not None:
         return column.gone
     missing = {"", None, *tokens}
     if column.values is not None or missing.isdisjoint(column.texts):
         return np.zeros(column.n_rows, dtype=np.bool_)
-    cells: NDArray[np.bool_] = np.array([text in missing for text in column.texts])[column.index]
+    cells: Bools = np.array([text in missing for text in column.texts])[column.index]
     return cells
 
 
 def _without_missing(
     source: str,
     columns: Mapping[str, Column],
-    gone: Mapping[str, NDArray[np.bool_]],
-    lacking: NDArray[np.bool_],
+    gone: Mapping[str, Bools],
+    lacking: Bools,
     kind: Kind,
     how: Preparation,
 ) -> tuple[Mapping[str, Column], int]:
@@ -301,14 +300,14 @@ def _dataset(
     source: str,
     columns: Mapping[str, Column],
     numbers: Collection[str],
-    gone: Mapping[str, NDArray[np.bool_]],
+    gone: Mapping[str, Bools],
     how: Preparation,
 ) -> Dataset:
     """The rows as codes of states, or as floats where a column is numbers."""
     variables = []
     rows = next(iter(columns.values())).n_rows
     dtype = np.float64 if numbers else np.int32
-    table: NDArray[Any] = np.zeros((len(columns), rows), dtype=dtype)
+    table: Array = np.zeros((len(columns), rows), dtype=dtype)
     for place, name in enumerate(sorted(columns)):
         cells, there = gone[name], ~gone[name]
         column, imputed = columns[name], how.missing_cells == "impute" and bool(cells.any())
@@ -323,16 +322,14 @@ def _dataset(
     return Dataset(Schema(tuple(variables)), table.T, _all_gone(sorted(columns), gone, how))
 
 
-def _all_gone(
-    names: Sequence[str], gone: Mapping[str, NDArray[np.bool_]], how: Preparation
-) -> NDArray[np.bool_] | None:
+def _all_gone(names: Sequence[str], gone: Mapping[str, Bools], how: Preparation) -> Bools | None:
     """bool [rows, n] of the cells that will be imputed."""
     if how.missing_cells != "impute":
         return None
     return np.column_stack([gone[name] for name in names])
 
 
-def _require_some(source: str, name: str, there: NDArray[np.bool_]) -> None:
+def _require_some(source: str, name: str, there: Bools) -> None:
     if not there.any():
         raise DataError(
             f"{source}: column {name!r} has missing cells only, from which nothing can be imputed: "
@@ -341,15 +338,15 @@ def _require_some(source: str, name: str, there: NDArray[np.bool_]) -> None:
 
 
 def _numbers(
-    source: str, name: str, column: Column, _: NDArray[np.bool_], how: Preparation
-) -> tuple[Variable, NDArray[np.float64]]:
+    source: str, name: str, column: Column, _: Bools, how: Preparation
+) -> tuple[Variable, Floats]:
     """A column that stays numbers; none of its cells is missing."""
     return Variable(name), _checked_numbers(source, name, column, how)
 
 
 def _cut(
-    source: str, name: str, column: Column, gone: NDArray[np.bool_], how: Preparation
-) -> tuple[Variable, NDArray[np.int32]]:
+    source: str, name: str, column: Column, gone: Bools, how: Preparation
+) -> tuple[Variable, Codes]:
     """A column of numbers as intervals; a missing cell comes after the last of them."""
     cuts = how.cuts[name]
     lacking = bool(gone.any())
@@ -376,7 +373,7 @@ def _require_exact(source: str, name: str, column: Column) -> None:
 
 
 def _states(
-    source: str, name: str, column: Column, gone: NDArray[np.bool_], how: Preparation
+    source: str, name: str, column: Column, gone: Bools, how: Preparation
 ) -> tuple[Variable, NDArray[np.integer[Any]]]:
     if column.refusal:
         raise DataError(column.refusal)
@@ -432,7 +429,7 @@ def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) ->
                 )
 
 
-def _warn_of_cut(source: str, name: str, cuts: Cuts, numbers: NDArray[np.float64]) -> None:
+def _warn_of_cut(source: str, name: str, cuts: Cuts, numbers: Floats) -> None:
     """Numbers that are all in one interval, or number records."""
     if len(numbers) < FEWEST_ROWS:
         return
@@ -446,7 +443,7 @@ def _warn_of_cut(source: str, name: str, cuts: Cuts, numbers: NDArray[np.float64
         )
 
 
-def _warn_of_codes(source: str, name: str, numbers: NDArray[np.float64]) -> None:
+def _warn_of_codes(source: str, name: str, numbers: Floats) -> None:
     for code, rows in missing_codes(numbers).items():
         text = number_text(code)
         _warn(

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Floats
 from fedbn.data.cuts import Cuts, number_text
 from fedbn.errors import ConfigError, DataError
 from fedbn.wording import count_of, list_some
@@ -108,7 +108,7 @@ class Histogram:
         return True
 
 
-def histogram(question: Question, columns: Mapping[str, NDArray[np.float64]]) -> Histogram:
+def histogram(question: Question, columns: Mapping[str, Floats]) -> Histogram:
     """A site's answer.
 
     Parameters
@@ -274,7 +274,7 @@ def _place(
     raise DataError(f"the histograms of {name!r} do not hold the numbers of the round before")
 
 
-def ordered_bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+def ordered_bits(values: Floats) -> Bits:
     """uint64 that are ordered as the numbers; -0.0 is 0.0."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.data.cuts import Cuts, interval_names, number_text
 from fedbn.data.quantiles import BITS, Histogram, number_of
 from fedbn.wording import count_of, list_some
@@ -105,7 +105,7 @@ def _text(times: float, ratio: float) -> str:
     return number_text(times) if ratio > 1 else f"1/{number_text(times)}"
 
 
-def one_interval_words(column: str, cuts: Cuts, numbers: NDArray[np.float64]) -> str:
+def one_interval_words(column: str, cuts: Cuts, numbers: Floats) -> str:
     """What to say of numbers that all lie in one interval of the agreed cuts; empty otherwise."""
     places = np.searchsorted(np.array(cuts), numbers, side="left")
     if not cuts or places.min() != places.max():

@@ -28,9 +28,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Bools
+from fedbn.arrays import Bools, Floats, Ints
 from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.union import fuse_inputs
@@ -51,8 +50,8 @@ class _Problem:
     express : the DAG of an individual. distance : what is to be small.
     """
 
-    groups: Sequence[NDArray[np.int64]]
-    chances: NDArray[np.float64]
+    groups: Sequence[Ints]
+    chances: Floats
     express: Callable[[Bools], DAG]
     distance: Callable[[DAG], Fraction]
 
@@ -136,7 +135,7 @@ def genetic_inputs(
     return _evolve(problem, rng, max_treewidth, population, generations)
 
 
-def _chances(votes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _chances(votes: Ints) -> Floats:
     """1 / (1 - ln f), f the frequency scaled to (0, 1]; 1/2 where all are as frequent."""
     if not votes.size or votes.min() == votes.max():
         return np.full(len(votes), 0.5)
@@ -144,7 +143,7 @@ def _chances(votes: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(1 / (1 - np.log((votes - least) / (votes.max() - least))))
 
 
-def _fuse(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int64]) -> DAG:
+def _fuse(inputs: MergedInputs, arcs: Ints, sigma: Ints) -> DAG:
     """Union of the I-maps, under σ, of the inputs with just these arcs (input, a, b)."""
     from fedbn._core.fusion import minimal_imaps
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Bits, Bools, Ints
+from fedbn.arrays import Bits, Bools, Indices, Ints
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.bits import pack
@@ -74,7 +74,7 @@ class MergedInputs:
         return sum(len(m) for m in self.members)
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """How many of the given DAGs each distinct input stands for, int64 [r]."""
         return np.array([len(m) for m in self.members], dtype=np.int64)
 
@@ -95,7 +95,7 @@ class MergedInputs:
             for row, dag in zip(self.observed, self.dags, strict=True)
         )
 
-    def reorder(self, order: NDArray[np.intp]) -> MergedInputs:
+    def reorder(self, order: Indices) -> MergedInputs:
         """The same inputs with the variables in another order, [n] indices of this one."""
         observed = None if self.observed is None else self.observed[:, order]
         dags = tuple(dag.permute(order) for dag in self.dags)
@@ -114,7 +114,7 @@ class MergedInputs:
         return None if self.observed is None else pack(self.observed)
 
     @cached_property
-    def seen(self) -> NDArray[np.int64]:
+    def seen(self) -> Ints:
         """r(x, y): the weight of the inputs that observe both variables, int64 [n, n]."""
         n = len(self.names)
         if self.observed is None:
@@ -123,7 +123,7 @@ class MergedInputs:
         return np.ascontiguousarray((shown * self.weight_array[:, None]).T @ shown)
 
     @cached_property
-    def weight_array(self) -> NDArray[np.int64]:
+    def weight_array(self) -> Ints:
         """The integer weights as int64 [r]."""
         return np.array(self.weights, dtype=np.int64)
 
@@ -157,8 +157,8 @@ def merge_inputs(
         return _merge_over_union(dags, given, range(len(dags)) if sites is None else sites)
     names = tuple(sorted(dags[0].names))
     groups: dict[bytes, list[int]] = {}
-    orders: dict[tuple[str, ...], NDArray[np.intp]] = {}
-    places: dict[tuple[str, ...], NDArray[np.intp]] = {}
+    orders: dict[tuple[str, ...], Indices] = {}
+    places: dict[tuple[str, ...], Indices] = {}
     for i, dag in enumerate(dags):
         if dag.names not in orders:
             orders[dag.names] = _name_order(dag, names, i)
@@ -181,7 +181,7 @@ def _merge_over_union(
     """Inputs over all names: DAGs are equal that have the same edges and the same names."""
     names = tuple(sorted(set().union(*(dag.names for dag in dags))))
     place = {name: v for v, name in enumerate(names)}
-    columns: dict[tuple[str, ...], tuple[NDArray[np.intp], bytes]] = {}
+    columns: dict[tuple[str, ...], tuple[Indices, bytes]] = {}
     groups: dict[tuple[bytes, bytes], list[int]] = {}
     for i, dag in enumerate(dags):
         if dag.names not in columns:
@@ -240,7 +240,7 @@ def _merge(
     return MergedInputs(names, tuple(dags), integers, unit, tuple(map(tuple, groups)))
 
 
-def _name_order(dag: DAG, names: tuple[str, ...], place: int) -> NDArray[np.intp]:
+def _name_order(dag: DAG, names: tuple[str, ...], place: int) -> Indices:
     try:
         return positions(dag.names, names)
     except StructureError as error:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.bits import pack, unpack
@@ -59,8 +59,8 @@ def descend_to_median(
 
 def descend_by_votes(
     start: DAG,
-    votes: NDArray[np.int64],
-    total: int | NDArray[np.int64],
+    votes: Ints,
+    total: int | Ints,
     knowledge: Knowledge | None = None,
     max_treewidth: int | None = None,
 ) -> DAG:

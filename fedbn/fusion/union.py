@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Bits
+from fedbn.arrays import Bits, Floats, Ints
 from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
@@ -112,7 +111,7 @@ def fuse_in_stages(
     report: Report,
     quorum: int = 1,
     knowledge: Knowledge | None = None,
-) -> tuple[NDArray[np.int64], Bits]:
+) -> tuple[Ints, Bits]:
     """σ as indices [n], and the parents in G+ as bits [n, W].
 
     quorum : how many of the given DAGs must have an arc in their I-map; 1: their union. Where fewer
@@ -146,11 +145,11 @@ def precedence_of(knowledge: Knowledge, names: Sequence[str]) -> Precedence:
 
 def _fuse_once(
     inputs: MergedInputs,
-    draws: NDArray[np.float64],
+    draws: Floats,
     report: Report,
     quorum: int,
     after: Bits | None,
-) -> tuple[NDArray[np.int64], Bits]:
+) -> tuple[Ints, Bits]:
     """The order in which row v of `after` follows v, and the union of the I-maps under it."""
     from fedbn._core.fusion import OrderHeuristic, arcs_of_quorum, minimal_imaps
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 
@@ -100,7 +101,7 @@ def orientations(dag: DAG, truth: DAG) -> OrientationAccuracy:
 _ROWS = "from row to column"
 
 
-def _marks(adjacency: NDArray[np.bool_]) -> NDArray[np.int8]:
+def _marks(adjacency: Bools) -> NDArray[np.int8]:
     """1 for a -> b; 2, in one place, for a - b."""
     both = adjacency & adjacency.T
     return (adjacency & ~both).astype(np.int8) + 2 * np.triu(both).astype(np.int8)

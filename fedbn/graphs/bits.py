@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Bits, Ints32
+from fedbn.arrays import Bits, Bools, Ints32
 
 
-def pack(matrix: NDArray[np.bool_]) -> Bits:
+def pack(matrix: Bools) -> Bits:
     """bool [..., m] to uint64 [..., ceil(m / 64)]; at least one word."""
     *rows, columns = matrix.shape
     matrix = np.ascontiguousarray(matrix)  # a row that is not is packed bit by bit
@@ -20,7 +20,7 @@ def pack(matrix: NDArray[np.bool_]) -> Bits:
     return padded.view("<u8").astype(np.uint64, copy=False)
 
 
-def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
+def unpack(bits: Bits, n: int) -> Bools:
     """uint64 [rows, W] to bool [rows, n]."""
     rows = bits.shape[0]
     as_bytes = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.errors import StructureError
 from fedbn.extras import require_installed
 from fedbn.graphs.bits import pack
@@ -193,7 +194,7 @@ class DAG(Graph):
         return cls.from_edges(tuple(graph.nodes()), graph.edges())
 
 
-def topological_order(adjacency: NDArray[np.bool_]) -> tuple[int, ...]:
+def topological_order(adjacency: Bools) -> tuple[int, ...]:
     """Indices, parents first, smallest free index first; a StructureError on a cycle."""
     order = _kahn(np.argwhere(adjacency), len(adjacency))
     if len(order) < len(adjacency):
@@ -221,7 +222,7 @@ def _kahn(arcs: NDArray[np.integer[Any]], n: int) -> list[int]:
     return order
 
 
-def find_cycle(adjacency: NDArray[np.bool_]) -> list[int] | None:
+def find_cycle(adjacency: Bools) -> list[int] | None:
     """One directed cycle as indices, first = last, or None in an acyclic graph."""
     from fedbn._core.graphs import topological_order as order_of
 

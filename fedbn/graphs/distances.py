@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_pairs
@@ -130,5 +130,5 @@ def _align(dag: DAG, like: DAG) -> DAG:
     return dag if dag.names == like.names else dag.reorder(like.names)
 
 
-def _pairs(adjacency: NDArray[np.bool_]) -> int:
+def _pairs(adjacency: Bools) -> int:
     return int(np.triu(adjacency | adjacency.T).sum())

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Bits, Ints32
+from fedbn.arrays import Array, Bits, Bools, Indices, Ints32
 from fedbn.errors import StructureError
 from fedbn.graphs.bits import bits_of_pairs, pack, pairs_of_bits, unpack
 from fedbn.wording import list_some
@@ -31,10 +30,10 @@ class Graph:
     the same arcs."""
 
     names: tuple[str, ...]
-    _matrix: NDArray[np.bool_] | None
+    _matrix: Bools | None
     _arcs: Ints32 | None
 
-    def __init__(self, names: Sequence[str], adjacency: NDArray[np.bool_]) -> None:
+    def __init__(self, names: Sequence[str], adjacency: Bools) -> None:
         kept, matrix = _named_matrix(names, adjacency)
         wide = len(kept) > WIDE
         self._keep(kept, None if wide else matrix, _arcs_of(matrix) if wide else None)
@@ -43,9 +42,7 @@ class Graph:
     def _require_valid(self) -> None:
         """Raises StructureError where this kind of graph must not be as it is."""
 
-    def _keep(
-        self, names: tuple[str, ...], matrix: NDArray[np.bool_] | None, arcs: Ints32 | None
-    ) -> None:
+    def _keep(self, names: tuple[str, ...], matrix: Bools | None, arcs: Ints32 | None) -> None:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "_matrix", matrix)
         object.__setattr__(self, "_arcs", arcs)
@@ -60,7 +57,7 @@ class Graph:
         self._keep(*state)
 
     @classmethod
-    def from_arcs(cls, names: Sequence[str], arcs: Sequence[Sequence[int]] | NDArray[Any]) -> Self:
+    def from_arcs(cls, names: Sequence[str], arcs: Sequence[Sequence[int]] | Array) -> Self:
         """The graph over `names` with arcs, pairs of indices (from, to), in any order.
 
         Raises IndexError for an index beyond the names, TypeError and ValueError for what are no
@@ -86,7 +83,7 @@ class Graph:
         return cls.from_arcs(names, pairs_of_bits(parents)[:, ::-1])
 
     @property
-    def adjacency(self) -> NDArray[np.bool_]:
+    def adjacency(self) -> Bools:
         """bool [n, n], read-only: `adjacency[i, j]` means names[i] -> names[j]. Of more than `WIDE`
         nodes it is made anew, and large: see `arcs`."""
         if self._matrix is not None:
@@ -121,7 +118,7 @@ class Graph:
             return self
         return self.permute(positions(self.names, names))
 
-    def permute(self, order: NDArray[np.intp]) -> Self:
+    def permute(self, order: Indices) -> Self:
         """The same graph with its variables in the order `order`, [n], each of its indices once."""
         made = type(self).__new__(type(self))  # as it is a graph of its kind, it is not checked
         names = tuple(map(self.names.__getitem__, order.tolist()))
@@ -133,7 +130,7 @@ class Graph:
             made._keep(names, matrix, None)
         return made
 
-    def spread(self, names: tuple[str, ...], places: NDArray[np.intp]) -> Self:
+    def spread(self, names: tuple[str, ...], places: Indices) -> Self:
         """The same graph over more variables, `names`; its own have these places among them, [n],
         each another one."""
         made = type(self).__new__(type(self))  # isolated variables make no graph wrong
@@ -157,9 +154,7 @@ class Graph:
         return hash((self.names, (self.arcs if self._matrix is None else self._matrix).tobytes()))
 
 
-def _named_matrix(
-    names: Sequence[str], adjacency: NDArray[np.bool_]
-) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+def _named_matrix(names: Sequence[str], adjacency: Bools) -> tuple[tuple[str, ...], Bools]:
     """Names and a read-only copy of the adjacency, or a StructureError."""
     kept = tuple(names)
     _require_names(kept)
@@ -174,18 +169,18 @@ def _named_matrix(
     return kept, matrix
 
 
-def _require_no_loops(names: tuple[str, ...], loops: NDArray[np.intp]) -> None:
+def _require_no_loops(names: tuple[str, ...], loops: Indices) -> None:
     if loops.size:
         raise StructureError(f"a node must not be its own parent, {names[loops.min()]!r} is")
 
 
-def _arcs_of(matrix: NDArray[np.bool_]) -> Ints32:
+def _arcs_of(matrix: Bools) -> Ints32:
     arcs = np.ascontiguousarray(np.argwhere(matrix), dtype=np.int32)
     arcs.flags.writeable = False
     return arcs
 
 
-def _ascending(places: NDArray[np.intp], n: int) -> Ints32:
+def _ascending(places: Indices, n: int) -> Ints32:
     """Pairs of indices below n as a DAG's `arcs`: each once, ascending, read-only."""
     keys = np.unique(places[:, 0] * n + places[:, 1])
     arcs = np.column_stack(np.divmod(keys, n)).astype(np.int32)
@@ -213,7 +208,7 @@ def require_distinct(names: Sequence[str]) -> None:
         raise StructureError(f"node names must be unique, {repeated!r} is repeated")
 
 
-def arcs_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> NDArray[np.intp]:
+def arcs_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> Indices:
     """The pairs as indices, int [m, 2], in their order; refused are names or edges that are given
     twice, and unknown names."""
     require_size(len(names))
@@ -233,7 +228,7 @@ def arcs_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> NDA
     return np.array(list(arcs), dtype=np.intp).reshape(-1, 2)
 
 
-def positions(names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.intp]:
+def positions(names: Sequence[str], wanted: Sequence[str]) -> Indices:
     """Index in `names` of each of `wanted`, which must be the same names in any order."""
     index = {name: i for i, name in enumerate(names)}
     if len(wanted) != len(names) or set(index) != set(wanted):
@@ -246,7 +241,7 @@ def positions(names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.intp]:
     return np.array([index[name] for name in wanted], dtype=np.intp)
 
 
-def matrix_of_pairs(pairs: Sequence[Sequence[int]] | NDArray[Any], n: int) -> NDArray[np.bool_]:
+def matrix_of_pairs(pairs: Sequence[Sequence[int]] | Array, n: int) -> Bools:
     """bool [n, n] with True at every (parent, child) of `pairs`; `numpy.argwhere` is the inverse.
 
     Raises IndexError for an index beyond n, TypeError and ValueError for what are no pairs of
@@ -259,7 +254,7 @@ def matrix_of_pairs(pairs: Sequence[Sequence[int]] | NDArray[Any], n: int) -> ND
     return matrix
 
 
-def places_of_pairs(pairs: Sequence[Sequence[int]] | NDArray[Any], n: int) -> NDArray[np.intp]:
+def places_of_pairs(pairs: Sequence[Sequence[int]] | Array, n: int) -> Indices:
     """The pairs as an array [m, 2] of indices below n; raises as `matrix_of_pairs` does."""
     found = np.asarray(pairs)
     if found.size and (found.dtype.kind not in "iu" or found.ndim != 2 or found.shape[1] != 2):

@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Bits
+from fedbn.arrays import Bits, Bools
 from fedbn.bounded_file import MAX_SETTINGS, json_value, read_bounded
 from fedbn.errors import ConfigError, StructureError, did_you_mean, system_errors_as
 from fedbn.graphs.bits import pack
@@ -79,7 +78,7 @@ class Knowledge:
             raise ConfigError(f"required edges must not form a cycle: {error}") from error
         self._require_order(tier_of)
 
-    def required_matrix(self, names: Sequence[str]) -> NDArray[np.bool_]:
+    def required_matrix(self, names: Sequence[str]) -> Bools:
         """bool [n, n], [i, j] if names[i] -> names[j] is required.
 
         Raises
@@ -88,7 +87,7 @@ class Knowledge:
         """
         return self._matrix(self.required, names)
 
-    def forbidden_matrix(self, names: Sequence[str]) -> NDArray[np.bool_]:
+    def forbidden_matrix(self, names: Sequence[str]) -> Bools:
         """bool [n, n], [i, j] if names[i] -> names[j] is forbidden, by a pair or by the tiers."""
         matrix = self._matrix(self.forbidden, names)
         position = self._positions(names)
@@ -261,7 +260,7 @@ class Knowledge:
                 )
         return position
 
-    def _matrix(self, edges: Iterable[Edge], names: Sequence[str]) -> NDArray[np.bool_]:
+    def _matrix(self, edges: Iterable[Edge], names: Sequence[str]) -> Bools:
         position = self._positions(names)
         matrix = np.zeros((len(names), len(names)), dtype=np.bool_)
         for parent, child in edges:

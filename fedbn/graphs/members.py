@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
@@ -95,8 +95,8 @@ def _cliques(pattern: PDAG, around: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _with_parents(
-    adjacency: NDArray[np.bool_], undirected: NDArray[np.bool_], parents: dict[int, tuple[int, ...]]
-) -> NDArray[np.bool_] | None:
+    adjacency: Bools, undirected: Bools, parents: dict[int, tuple[int, ...]]
+) -> Bools | None:
     """The pattern with these and no other open parents of the nodes; None if two contradict."""
     found = adjacency.copy()
     for node, chosen in parents.items():

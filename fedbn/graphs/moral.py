@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Ints32
+from fedbn.arrays import Bools, Ints32
 from fedbn.graphs.dag import DAG
 
 
-def moral_graph(dag: DAG) -> NDArray[np.bool_]:
+def moral_graph(dag: DAG) -> Bools:
     """Symmetric bool [n, n]: i and j adjacent in `dag` or parents of the same node.
 
     Examples
@@ -31,7 +30,7 @@ def moral_pairs(dag: DAG) -> Ints32:
     return pairs
 
 
-def ancestral_set(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
+def ancestral_set(dag: DAG, nodes: Iterable[int]) -> Bools:
     """bool [n]: the nodes themselves and all their ancestors."""
     inside = np.zeros(dag.n, dtype=np.bool_)
     stack = list(nodes)
@@ -43,13 +42,13 @@ def ancestral_set(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
     return inside
 
 
-def moral_ancestral_graph(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
+def moral_ancestral_graph(dag: DAG, nodes: Iterable[int]) -> Bools:
     """Moral graph of the subgraph on the ancestral set of `nodes`; other rows are empty."""
     inside = ancestral_set(dag, nodes)
     return moralise(dag.adjacency & np.outer(inside, inside))
 
 
-def moralise(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def moralise(adjacency: Bools) -> Bools:
     """The moral graph of the DAG with this adjacency, bool [n, n]."""
     counts = adjacency.astype(np.float32)
     married = (counts @ counts.T) > 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
 
@@ -69,7 +69,7 @@ def perturb(dag: DAG, changes: int, *, rng: np.random.Generator) -> DAG:
     return DAG(dag.names, matrix)
 
 
-def _change(matrix: NDArray[np.bool_], kind: int, rng: np.random.Generator) -> bool:
+def _change(matrix: Bools, kind: int, rng: np.random.Generator) -> bool:
     """Try one change of the given kind (0 add, 1 delete, 2 reverse) in place."""
     i, j = (int(v) for v in rng.choice(matrix.shape[0], size=2, replace=False))
     before = matrix[i, j], matrix[j, i]
@@ -88,7 +88,7 @@ def _change(matrix: NDArray[np.bool_], kind: int, rng: np.random.Generator) -> b
     return not closed
 
 
-def _reaches(matrix: NDArray[np.bool_], a: int, b: int) -> bool:
+def _reaches(matrix: Bools, a: int, b: int) -> bool:
     """Whether a directed path leads from a to b."""
     seen = np.zeros(len(matrix), dtype=np.bool_)
     stack = [a]

@@ -7,9 +7,7 @@ report the clique size of maximum cardinality search, without the minus one.)
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fedbn.arrays import Bools
 from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
@@ -18,7 +16,7 @@ MEASURED = 2_000
 """Nodes for which both orders take seconds."""
 
 
-def treewidth(adjacency: NDArray[np.bool_]) -> int:
+def treewidth(adjacency: Bools) -> int:
     """An upper bound: width by min-fill and by maximum cardinality search, the smaller.
 
     Parameters
@@ -47,7 +45,7 @@ def told_treewidth(dag: DAG) -> int | None:
     return dag_treewidth(dag) if dag.n <= MEASURED else None
 
 
-def min_fill_order(adjacency: NDArray[np.bool_]) -> list[int]:
+def min_fill_order(adjacency: Bools) -> list[int]:
     """Eliminate the node that needs fewest fill edges; ties: fewest neighbours, then index.
 
     Parameters

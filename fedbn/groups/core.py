@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -65,14 +65,14 @@ def core_of(consensuses: Sequence[DAG], knowledge: Knowledge | None = None) -> S
     )
 
 
-def _compelled_arrows(dag: DAG) -> NDArray[np.bool_]:
+def _compelled_arrows(dag: DAG) -> Bools:
     """bool [n, n]: the arrows of the equivalence class."""
     adjacency = dag_to_cpdag(dag).adjacency
-    arrows: NDArray[np.bool_] = adjacency & ~adjacency.T
+    arrows: Bools = adjacency & ~adjacency.T
     return arrows
 
 
-def _common_order(arrows: NDArray[np.bool_]) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+def _common_order(arrows: Bools) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
     """A topological order of the arrows, the first node first; or None and the nodes of a cycle."""
     import networkx as nx
 

@@ -17,9 +17,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Bools, Floats
+from fedbn.arrays import Bools, Floats, Indices, Ints
 from fedbn.errors import ConfigError
 from fedbn.groups.beyond_rows import beyond_rows
 from fedbn.groups.judged_pairs import pairs_apart
@@ -145,7 +144,7 @@ def cut_by_test(tree: SiteTree, alpha: float = ALPHA) -> Cut:
 
 
 def _best_split(
-    tree: SiteTree, members: NDArray[np.intp], alpha: float, rng: np.random.Generator
+    tree: SiteTree, members: Indices, alpha: float, rng: np.random.Generator
 ) -> Split | None:
     """The branch of the tree that explains most of these sites, tested; None if there is none."""
     if len(members) < 2 * LEAST or not tree.profiles.is_testable:
@@ -175,7 +174,7 @@ def _best_split(
     return Split(part, rest, p, alpha * len(members) / tree.m, differ, regions, redrawn)
 
 
-def _best_branch(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_] | None:
+def _best_branch(tree: SiteTree, members: Indices) -> Bools | None:
     """bool [n]: which of the members are in the branch that explains most; None without any."""
     ordered, spans = _branches(tree, members)
     if not len(spans):
@@ -190,9 +189,7 @@ def _best_branch(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]
     return best
 
 
-def _covariate(
-    profiles: SiteProfiles, members: NDArray[np.intp], part: NDArray[np.bool_]
-) -> Floats:
+def _covariate(profiles: SiteProfiles, members: Indices, part: Bools) -> Floats:
     """float64 [n]: what stands for the members' rows in the test of a split."""
     if profiles.shows_rows or not have_alike_sizes(profiles.shares[members], part):
         return np.asarray(profiles.covariate[members])
@@ -209,9 +206,7 @@ def _residuals(
     return residuals_of(shares, covariate)
 
 
-def _branches(
-    tree: SiteTree, members: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _branches(tree: SiteTree, members: Indices) -> tuple[Indices, Ints]:
     """The members in the tree's order, and the branches as spans of it.
 
     Returns

@@ -29,9 +29,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats, Ints
+from fedbn.arrays import Bools, Floats, Indices, Ints
 
 DRAWS = 999
 ENOUGH = 50
@@ -57,7 +56,7 @@ def coherence(
     residuals: Floats,
     pairs: Ints,
     votes: Floats,
-    part: NDArray[np.bool_],
+    part: Bools,
     rng: np.random.Generator,
 ) -> float:
     """The p-value of a split: whether it is coherent over the blocks of the structures.
@@ -103,7 +102,7 @@ def residuals_of(shares: Floats, covariate: Floats) -> Floats:
     return left
 
 
-def explained_by_parts(residuals: Floats, parts: NDArray[np.bool_]) -> Floats:
+def explained_by_parts(residuals: Floats, parts: Bools) -> Floats:
     """u' G u of some splits, float64 [k].
 
     Parameters
@@ -150,7 +149,7 @@ def _sums(rows: Floats, spans: Ints) -> Floats:
     return sums
 
 
-def some_sites(part: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.intp]:
+def some_sites(part: Bools, rng: np.random.Generator) -> Indices:
     """At most `MOST_SITES` sites, ascending: half of them from either side where it has so many."""
     if len(part) <= MOST_SITES:
         return np.arange(len(part))

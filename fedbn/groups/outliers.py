@@ -20,8 +20,8 @@ and nobody but groups of one is named.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Indices
 from fedbn.groups.tree import SiteTree
 
 LEVEL = 0.01
@@ -45,7 +45,7 @@ def outliers_of(tree: SiteTree, groups: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _alone(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _alone(tree: SiteTree, members: Indices) -> Bools:
     """bool [k]: the members that are far from the others."""
     from scipy.stats import norm, theilslopes
 
@@ -62,7 +62,7 @@ def _alone(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]:
             mean = mean - theilslopes(mean, logs)[0] * logs
     apart = mean - np.median(mean)
     spread = max(1.4826 * float(np.median(np.abs(apart))), _by_chance(float(np.median(distances))))
-    found: NDArray[np.bool_] = apart / spread > norm.isf(LEVEL / k)
+    found: Bools = apart / spread > norm.isf(LEVEL / k)
     return found
 
 

@@ -14,9 +14,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Bools, Ints
+from fedbn.arrays import Bools, Floats, Indices, Ints
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
@@ -67,12 +66,12 @@ class SiteProfiles:
     sites: tuple[str, ...]
     names: tuple[str, ...]
     pairs: Ints
-    shares: NDArray[np.float64]
+    shares: Floats
     rows: tuple[int, ...] | None
     sent: tuple[SiteStructures, ...]
     judges: Bools | None = None
 
-    def judges_among(self, members: NDArray[np.intp]) -> Bools | None:
+    def judges_among(self, members: Indices) -> Bools | None:
         """`judges` of some of the sites."""
         return None if self.judges is None else self.judges[members]
 
@@ -87,7 +86,7 @@ class SiteProfiles:
         """Whether every site sent several structures, over the same variables."""
         return self.judges is None and min(len(entry.dags) for entry in self.sent) > 1
 
-    def structures_of(self, site: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def structures_of(self, site: int) -> tuple[Floats, Floats]:
         """Of one site: float64 [k, P], which pairs each structure's moral graph has, 0 or 1, and
         float64 [k], the structures' shares, of sum 1."""
         entry = self.sent[site]
@@ -103,7 +102,7 @@ class SiteProfiles:
         return self.rows is not None or shown
 
     @property
-    def covariate(self) -> NDArray[np.float64]:
+    def covariate(self) -> Floats:
         """float64 [m]: what goes with a site's rows.
 
         The logarithm of the rows that were told. Else, where every site sent several structures of
@@ -168,9 +167,7 @@ def profiles_of(structures: Sequence[SiteStructures], whole: DAG | None = None) 
     )
 
 
-def _profile(
-    entry: SiteStructures, names: tuple[str, ...], own: tuple[str, ...]
-) -> NDArray[np.float64]:
+def _profile(entry: SiteStructures, names: tuple[str, ...], own: tuple[str, ...]) -> Floats:
     """float64 [n, n]: the share of a site's moral graphs, over its own names, with each pair."""
     if not entry.dags or len(entry.dags) != len(entry.shares):
         raise ConfigError(
@@ -190,7 +187,7 @@ def _profile(
     return np.round(sums / UNIT) * UNIT
 
 
-def distances_where_both_judge(profiles: SiteProfiles) -> NDArray[np.float64]:
+def distances_where_both_judge(profiles: SiteProfiles) -> Floats:
     """`distances_in_blocks` where sites have different variables: of two sites over the pairs that
     both judge, over the share that these are of all pairs; of two that judge none together, the
     mean of all others."""
@@ -204,7 +201,7 @@ def distances_where_both_judge(profiles: SiteProfiles) -> NDArray[np.float64]:
     return np.where(known, found, found[known].mean() if known.any() else 0.0)
 
 
-def distances_in_blocks(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def distances_in_blocks(shares: Floats) -> Floats:
     """The mean SMHD between the structures of every two sites, condensed as scipy has it.
 
     Two structures that have a pair with probabilities p and q differ in it with p (1 - q) +

@@ -18,9 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Bools, Floats
 from fedbn.groups.one_population import (
     DRAWS,
     ENOUGH,
@@ -33,7 +32,7 @@ from fedbn.groups.one_population import (
 def p_of_redrawn(
     structures: list[tuple[Floats, Floats]],
     residuals: Callable[[Floats], Floats],
-    part: NDArray[np.bool_],
+    part: Bools,
     rng: np.random.Generator,
 ) -> float:
     """The p-value of a split: the share of redrawn sets of sites whose best contrast explains more.

@@ -8,7 +8,6 @@ may be that of two optima of one population, where one of several regions rather
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn.arrays import Bools, Floats, Ints
 from fedbn.graphs.components import count_components
@@ -18,9 +17,7 @@ MOSTLY = 0.5
 """A pair belongs to a region where the parts' shares of it differ by more."""
 
 
-def regions_between(
-    shares: Floats, pairs: Ints, part: NDArray[np.bool_], judges: Bools | None = None
-) -> int:
+def regions_between(shares: Floats, pairs: Ints, part: Bools, judges: Bools | None = None) -> int:
     """The number of connected components of the pairs that one part mostly has and the other not.
 
     Parameters

@@ -19,9 +19,8 @@ Where all three hold, the sites are tested as if they had equally many rows.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Bools, Floats
 
 APART = 0.1
 """Set on alike sites of unequal rows of hailfinder, water, hepar2, sachs, win95pts, mildew, barley,
@@ -33,7 +32,7 @@ BOTH_WAYS = 0.5
 variables; a quarter in place of the half split 4 to 19 % of alike federations of unequal rows."""
 
 
-def have_alike_sizes(shares: Floats, part: NDArray[np.bool_]) -> bool:
+def have_alike_sizes(shares: Floats, part: Bools) -> bool:
     """Whether all three hold.
 
     Parameters
@@ -52,7 +51,7 @@ def have_alike_sizes(shares: Floats, part: NDArray[np.bool_]) -> bool:
     )
 
 
-def differing_pairs(shares: Floats, part: NDArray[np.bool_]) -> tuple[float, float]:
+def differing_pairs(shares: Floats, part: Bools) -> tuple[float, float]:
     """How many pairs the part has and the others have not, and the other way round, estimated.
 
     The squared difference of a pair's means over both parts, without the products of a site with

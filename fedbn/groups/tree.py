@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints
 from fedbn.groups.beyond_rows import beyond_rows, turned_apart
 from fedbn.groups.profiles import (
     SiteProfiles,
@@ -35,8 +35,8 @@ class SiteTree:
     """
 
     profiles: SiteProfiles
-    distances: NDArray[np.float64]
-    linkage: NDArray[np.float64]
+    distances: Floats
+    linkage: Floats
 
     @property
     def m(self) -> int:
@@ -49,7 +49,7 @@ class SiteTree:
 
         return [0] if self.m == 1 else [int(i) for i in leaves_list(self.linkage)]
 
-    def spans(self) -> NDArray[np.int64]:
+    def spans(self) -> Ints:
         """int64 [2 m - 1, 2]: branch b has the sites `leaves()[start:end]`."""
         spans = np.empty((2 * self.m - 1, 2), np.int64)
         for place, site in enumerate(self.leaves()):
@@ -83,7 +83,7 @@ def tree_of(profiles: SiteProfiles) -> SiteTree:
     return SiteTree(profiles, distances, np.empty((0, 4)) if few else average(distances))
 
 
-def renumber(labels: NDArray[np.int64]) -> tuple[int, ...]:
+def renumber(labels: Ints) -> tuple[int, ...]:
     """Labels as 0, 1, ... in the order in which they first occur.
 
     >>> renumber(np.array([7, 7, 3, 7, 9]))

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.errors import NetworkError, SchemaError
 from fedbn.networks.network import BayesianNetwork, ConditionalTable, table_shape
 
@@ -196,7 +196,7 @@ class _Parser:
 
     def _fill(
         self, block: _Block, sizes: list[int], shape: tuple[int, int], wrong: _Wrong
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         place = [{s: i for i, s in enumerate(self.states[parent])} for parent in block.parents]
         rows = np.zeros((*sizes, shape[1]))
         filled = np.zeros(sizes, dtype=np.bool_)

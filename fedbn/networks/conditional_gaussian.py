@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Array, Floats
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, NetworkError
@@ -202,7 +201,7 @@ class ConditionalGaussianNetwork:
         """Independent rows, as `draw_rows`; each takes one number of `rng` per variable."""
         return draw_rows(self.dag, self.schema, n_rows, partial(self._column, rng), progress)
 
-    def _column(self, rng: np.random.Generator, node: int, values: NDArray[Any]) -> NDArray[Any]:
+    def _column(self, rng: np.random.Generator, node: int, values: Array) -> Array:
         own = self.parameters[node]
         parents = self.dag.parents(node)
         kinds = [self.schema.variables[i].states for i in parents]

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import DataError, StructureError
@@ -107,13 +107,13 @@ class FamilyTables:
         return [self.cells_of(family) for family in self.families]
 
     @cached_property
-    def arity(self) -> NDArray[np.int64]:
+    def arity(self) -> Ints:
         """r of each family, int64 [F]."""
         nodes = [family.node for family in self.families]
         return self.schema.cardinalities[nodes].astype(np.int64)
 
     @cached_property
-    def start(self) -> NDArray[np.int64]:
+    def start(self) -> Ints:
         """The cells of family f are start[f] to start[f + 1] - 1, int64 [F + 1]."""
         return np.cumsum([0, *self.sizes], dtype=np.int64)
 
@@ -147,8 +147,8 @@ class FamilyCounts:
     """
 
     tables: FamilyTables
-    places: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    places: Ints
+    counts: Ints
 
     def __post_init__(self) -> None:
         places, counts = np.array(self.places), np.array(self.counts)
@@ -169,7 +169,7 @@ class FamilyCounts:
             object.__setattr__(self, name, given)
 
     @classmethod
-    def of_cells(cls, tables: FamilyTables, cells: NDArray[np.int64]) -> FamilyCounts:
+    def of_cells(cls, tables: FamilyTables, cells: Ints) -> FamilyCounts:
         """The counts of all cells, empty ones included, int64 [tables.start[-1]].
 
         Raises
@@ -193,7 +193,7 @@ class FamilyCounts:
         return int(self.counts[: np.searchsorted(self.places, self.tables.start[1])].sum())
 
     @property
-    def cells(self) -> NDArray[np.int64]:
+    def cells(self) -> Ints:
         """The counts of all cells, empty ones included, int64 [tables.start[-1]].
 
         Raises
@@ -207,7 +207,7 @@ class FamilyCounts:
         cells[self.places] = self.counts
         return cells
 
-    def filled_cells(self, family: Family) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def filled_cells(self, family: Family) -> tuple[Ints, Ints]:
         """The cells of one family that count any row, from 0, and their counts; both int64 [S].
 
         Raises KeyError where it was not counted.
@@ -222,7 +222,7 @@ class FamilyCounts:
         found: list[int] = np.searchsorted(self.places, self.tables.start).tolist()
         return found
 
-    def table(self, family: Family) -> NDArray[np.int64]:
+    def table(self, family: Family) -> Ints:
         """The counts of one family, int64 [q, r].
 
         Raises
@@ -286,9 +286,7 @@ def sum_of_counts(parts: Sequence[FamilyCounts]) -> FamilyCounts:
     return FamilyCounts(tables, places[first], np.add.reduceat(counts, first))
 
 
-def counts_of_filled(
-    tables: FamilyTables, filled: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
-) -> FamilyCounts:
+def counts_of_filled(tables: FamilyTables, filled: Sequence[tuple[Ints, Ints]]) -> FamilyCounts:
     """The counts of families from the cells of each, as `FamilyCounts.filled_cells` gives them."""
     places = [own + start for (own, _), start in zip(filled, tables.start, strict=False)]
     return FamilyCounts(tables, np.concatenate(places), np.concatenate([own for _, own in filled]))
@@ -380,9 +378,7 @@ def require_families(families: Sequence[Family], n: int) -> None:
             )
 
 
-def _require_one_total(
-    tables: FamilyTables, places: NDArray[np.int64], counts: NDArray[np.int64]
-) -> None:
+def _require_one_total(tables: FamilyTables, places: Ints, counts: Ints) -> None:
     """Every family has counted the same rows; floating-point sums up to MAX_ROWS are exact."""
     family = np.searchsorted(tables.start, places, side="right") - 1
     totals = np.bincount(family, weights=counts, minlength=len(tables.families))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import DataError, NetworkError
@@ -148,7 +148,7 @@ def with_known_ancestors(dag: DAG, nodes: Iterable[int]) -> tuple[int, ...]:
 
 def _tables_of_sites(
     dag: DAG, sites: Sequence[FamilyCounts], ess: float
-) -> tuple[Schema, dict[int, NDArray[np.float64]], tuple[Family, ...]]:
+) -> tuple[Schema, dict[int, Floats], tuple[Family, ...]]:
     """The schema of the counts, the table of every node whose family a site counted, ascending, and
     the other families."""
     if not (ess >= 0 and np.isfinite(ess)):
@@ -169,7 +169,7 @@ def _tables_of_sites(
     return schema, cpts, tuple(lacking)
 
 
-def smoothed_table(counts: NDArray[np.int64], ess: float) -> NDArray[np.float64]:
+def smoothed_table(counts: Ints, ess: float) -> Floats:
     """float [q, r]: smoothed relative frequencies per row; uniform where there is nothing."""
     q, r = counts.shape
     weight = counts + ess / (q * r)

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.schema import Schema, Variable
 from fedbn.errors import NetworkError, SchemaError
@@ -231,7 +231,7 @@ def _network_of_both_kinds(variables: Mapping[str, Any]) -> ConditionalGaussianN
     return ConditionalGaussianNetwork(dag, schema, tuple(found[name] for name in schema.names))
 
 
-def _numbers(name: str, key: str, told: Any) -> NDArray[np.float64]:
+def _numbers(name: str, key: str, told: Any) -> Floats:
     try:
         return np.array(told, dtype=np.float64)
     except (TypeError, ValueError) as error:

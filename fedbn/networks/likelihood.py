@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
@@ -117,6 +116,6 @@ def predictive_log_likelihood(dag: DAG, seen: Dataset, rows: Dataset, ess: float
     return float(total.mean())
 
 
-def _number_distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _number_distinct(values: Ints) -> Ints:
     """The distinct values numbered from 0, so that products of numbers stay small."""
     return np.unique(values, return_inverse=True)[1].astype(np.int64)

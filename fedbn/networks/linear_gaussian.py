@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Array, Floats
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import NetworkError
@@ -50,9 +49,9 @@ class LinearGaussianNetwork:
     """
 
     dag: DAG
-    coefficients: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
-    standard_deviations: NDArray[np.float64]
+    coefficients: Floats
+    intercepts: Floats
+    standard_deviations: Floats
 
     def __post_init__(self) -> None:
         n = self.dag.n
@@ -137,9 +136,9 @@ class LinearGaussianNetwork:
         """Independent rows, as `draw_rows`; each takes a normal number of `rng` per variable."""
         return draw_rows(self.dag, self.schema, n_rows, partial(self._column, rng), progress)
 
-    def _column(self, rng: np.random.Generator, node: int, values: NDArray[Any]) -> NDArray[Any]:
+    def _column(self, rng: np.random.Generator, node: int, values: Array) -> Array:
         noise = rng.standard_normal(len(values))
-        column: NDArray[np.float64] = self.intercepts[node] + self.standard_deviations[node] * noise
+        column: Floats = self.intercepts[node] + self.standard_deviations[node] * noise
         for parent in self.dag.parents(node):
             column += self.coefficients[parent, node] * values[:, parent]
         return column

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
@@ -45,8 +44,8 @@ class Moments:
     """
 
     rows: int
-    means: NDArray[np.float64]
-    scatter: NDArray[np.float64]
+    means: Floats
+    scatter: Floats
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -142,15 +141,15 @@ def without_rounding(rows: float | Floats, means: Floats, products: Floats) -> F
     return np.where(varies[..., :, None] & varies[..., None, :], products, 0.0)
 
 
-def _regression(among: NDArray[np.float64], with_node: NDArray[np.float64]) -> NDArray[np.float64]:
+def _regression(among: Floats, with_node: Floats) -> Floats:
     """Least squares from scatters, the columns first brought to one scale."""
     scale = np.sqrt(np.where(np.diag(among) > 0, np.diag(among), 1.0))
     weights, *_ = np.linalg.lstsq(among / np.outer(scale, scale), with_node / scale, rcond=None)
-    found: NDArray[np.float64] = weights / scale
+    found: Floats = weights / scale
     return found
 
 
-def _sum(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _sum(parts: list[Floats]) -> Floats:
     """Cell by cell, exactly rounded, in any order."""
     return np.array(
         [math.fsum(cells) for cells in zip(*map(np.ndarray.tolist, parts), strict=True)]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fedbn.arrays import Array, Codes, Floats, Indices, Ints32
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.errors import NetworkError, StructureError
@@ -45,7 +45,7 @@ class ConditionalTable:
 
     states: tuple[str, ...]
     parents: tuple[str, ...]
-    rows: NDArray[np.float64]
+    rows: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class BayesianNetwork:
 
     dag: DAG
     schema: Schema
-    cpts: tuple[NDArray[np.float64], ...]
+    cpts: tuple[Floats, ...]
 
     def __post_init__(self) -> None:
         if self.schema.kind != "categorical":
@@ -118,7 +118,7 @@ class BayesianNetwork:
         """Independent rows, as `draw_rows`; each takes one uniform number of `rng` per variable."""
         return draw_rows(self.dag, self.schema, n_rows, partial(self._column, rng), progress)
 
-    def _column(self, rng: np.random.Generator, node: int, values: NDArray[Any]) -> NDArray[Any]:
+    def _column(self, rng: np.random.Generator, node: int, values: Array) -> Array:
         parents = self.dag.parents(node)
         row = configuration_index(values[:, parents], self.schema.cardinalities[list(parents)])
         return draw_states(self.cpts[node], row, rng)
@@ -154,9 +154,7 @@ def configurations(cardinalities: ArrayLike) -> int:
     return product
 
 
-def configuration_index(
-    codes: NDArray[np.int32], cardinalities: NDArray[np.int32]
-) -> NDArray[np.intp]:
+def configuration_index(codes: Codes, cardinalities: Ints32) -> Indices:
     """The row of a table for each row of codes, the last column running fastest.
 
     Parameters
@@ -171,9 +169,7 @@ def configuration_index(
     return index
 
 
-def draw_states(
-    cpt: NDArray[np.float64], row: NDArray[np.intp], rng: np.random.Generator
-) -> NDArray[np.int32]:
+def draw_states(cpt: Floats, row: Indices, rng: np.random.Generator) -> Codes:
     """One state per entry of `row`, by inversion; a state of probability 0 is never drawn."""
     uniform = rng.random(row.size)
     code = np.zeros(row.size, dtype=np.int32)
@@ -187,9 +183,7 @@ def draw_states(
     return code
 
 
-def checked_table(
-    name: str, cpt: NDArray[np.float64], shape: tuple[int, int]
-) -> NDArray[np.float64]:
+def checked_table(name: str, cpt: Floats, shape: tuple[int, int]) -> Floats:
     """A read-only copy with rows that sum to 1, or a NetworkError."""
     if cpt.shape != shape:
         raise NetworkError(f"the table of {name!r} must have shape {shape}, not {cpt.shape}")
@@ -212,7 +206,7 @@ def checked_table(
     return table
 
 
-def _sorted_rows(name: str, tables: Mapping[str, ConditionalTable]) -> NDArray[np.float64]:
+def _sorted_rows(name: str, tables: Mapping[str, ConditionalTable]) -> Floats:
     """The rows of one table with states and parents brought into sorted order."""
     table = tables[name]
     sizes = [len(tables[parent].states) for parent in table.parents]
@@ -248,7 +242,7 @@ def draw_rows(
     dag: DAG,
     schema: Schema,
     n_rows: int,
-    column: Callable[[int, NDArray[Any]], NDArray[Any]],
+    column: Callable[[int, Array], Array],
     progress: Callable[[int, int], None] | None,
 ) -> Dataset:
     """Independent rows from a joint distribution, one column after another.

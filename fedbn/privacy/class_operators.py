@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.graphs.pdag import PDAG
 from fedbn.search.operators import Delete, Insert
 
@@ -82,7 +82,7 @@ class _Sets:
         return seen
 
 
-def _rows(matrix: NDArray[np.bool_]) -> list[int]:
+def _rows(matrix: Bools) -> list[int]:
     packed = np.packbits(matrix, axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Ints
+from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.data.quantiles import MANY_NUMBERS
 from fedbn.data.schema import Schema, Variable
@@ -73,7 +72,7 @@ def _columns_with_states(dataset: Dataset) -> Mapping[int, tuple[Variable, Ints]
     return found
 
 
-def _states_of_numbers(name: str, numbers: NDArray[np.float64]) -> tuple[Variable, Ints] | None:
+def _states_of_numbers(name: str, numbers: Floats) -> tuple[Variable, Ints] | None:
     """A column of numbers as a category; None where its values are many."""
     values, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     states = [repr(float(value)) for value in values]

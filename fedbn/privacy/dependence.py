@@ -22,8 +22,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 
@@ -96,7 +96,7 @@ class Dependence:
         r_x, r_y = self._arities[x], self._arities[y]
         return int(dependence_sum(a, b, strata, r_x, r_y, count))
 
-    def _strata_of(self, given: frozenset[int]) -> tuple[NDArray[np.int64], int]:
+    def _strata_of(self, given: frozenset[int]) -> tuple[Ints, int]:
         """The stratum of every row, int64 [rows], and how many labels there are."""
         rows = self._codes.shape[0]
         labels, count = np.zeros(rows, dtype=np.int64), 1

@@ -15,9 +15,8 @@ networks), with entries towards the given variables shrunk by s² / (s² + ν²)
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Bools, Floats
 from fedbn.privacy.features import UNIT, Features
 
 PRIOR_VARIANCE = 0.1
@@ -61,7 +60,7 @@ class Evidence:
     def _block(self, v: int) -> slice:
         return slice(int(self._starts[v]), int(self._starts[v + 1]))
 
-    def add(self, pairs: NDArray[np.bool_], products: Floats, variance: int) -> None:
+    def add(self, pairs: Bools, products: Floats, variance: int) -> None:
         """Take in a release: noisy products of the features of these pairs.
 
         Parameters

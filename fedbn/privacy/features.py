@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Array, Bools, Codes, Floats, Ints
 
 MAX_PAIRS = 1 << 24
 """Fewer pairs than this are put into one release: sums of more could overflow."""
@@ -51,7 +50,7 @@ class Features:
     spreads : for each variable float64 [r - 1, r - 1]: Σ_a share_a f_a f_aᵀ.
     """
 
-    tables: tuple[NDArray[np.int64], ...]
+    tables: tuple[Ints, ...]
     spreads: tuple[Floats, ...]
 
     @classmethod
@@ -84,9 +83,7 @@ def squared_bound(n_pairs: int) -> int:
     return numerator * SCALE**4 * n_pairs // denominator
 
 
-def weighted_products(
-    codes: NDArray[np.int32], features: Features, pairs: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def weighted_products(codes: Codes, features: Features, pairs: Bools) -> Ints:
     """Σ over rows of w f fᵀ: [m, m] of all coordinates; only blocks of `pairs` may be used.
 
     Parameters
@@ -101,18 +98,18 @@ def weighted_products(
     """
     tables = features.tables
 
-    def features_of(part: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+    def features_of(part: Codes) -> list[Ints]:
         return [table[part[:, v]] for v, table in enumerate(tables)]
 
     return sums_of_products(codes, features_of, sum(table.shape[1] for table in tables), pairs)
 
 
 def sums_of_products(
-    rows: NDArray[Any],
-    features_of: Callable[[Any], list[NDArray[np.int64]]],
+    rows: Array,
+    features_of: Callable[[Any], list[Ints]],
     total: int,
-    pairs: NDArray[np.bool_],
-) -> NDArray[np.int64]:
+    pairs: Bools,
+) -> Ints:
     """Σ over rows of w f fᵀ: [total, total] of all coordinates; w by the module's docstring.
 
     Parameters
@@ -141,8 +138,8 @@ def sums_of_products(
     return sums
 
 
-def _weights(squared: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
+def _weights(squared: Ints, bound: int) -> Ints:
     """The largest w ≤ UNIT with w² S ≤ UNIT² B: the root of a whole number up to UNIT² is exact."""
     quotients = np.minimum(UNIT**2, UNIT**2 * bound // np.maximum(squared, 1))
-    weights: NDArray[np.int64] = np.floor(np.sqrt(quotients)).astype(np.int64)
+    weights: Ints = np.floor(np.sqrt(quotients)).astype(np.int64)
     return weights

@@ -32,9 +32,8 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
@@ -120,14 +119,14 @@ def number_class(table: Dataset, bounds: Bounds, releaser: Releaser, max_parents
     return ges(score, SearchRules(max_parents=max_parents)).cpdag
 
 
-def on_grid(values: Floats, bounds: Bounds) -> NDArray[np.int64]:
+def on_grid(values: Floats, bounds: Bounds) -> Ints:
     """Cells clipped to their bounds, as whole numbers from -GRID (low) to GRID (high)."""
     middle, half = (bounds.low + bounds.high) / 2, (bounds.high - bounds.low) / 2
     scaled = (np.clip(values, bounds.low, bounds.high) - middle) / half
     return np.rint(np.clip(scaled, -1.0, 1.0) * GRID).astype(np.int64)
 
 
-def standardise(cells: NDArray[np.int64], means: Floats, deviations: Floats) -> NDArray[np.int64]:
+def standardise(cells: Ints, means: Floats, deviations: Floats) -> Ints:
     """(cell - mean) / deviation in units of 1/SCALE, clipped to ±CLIP deviations, rounded."""
     limit = CLIP * SCALE
     return np.rint(np.clip((cells - means) / deviations * SCALE, -limit, limit)).astype(np.int64)
@@ -144,9 +143,7 @@ def repair_correlations(correlations: Floats, least: float) -> Floats:
     return symmetric
 
 
-def _release_margins(
-    cells: NDArray[np.int64], bounds: Bounds, releaser: Releaser
-) -> tuple[int, Floats, Floats]:
+def _release_margins(cells: Ints, bounds: Bounds, releaser: Releaser) -> tuple[int, Floats, Floats]:
     """The noisy number of rows, means, and deviations of at least half the noise's."""
     n = cells.shape[1]
     count = np.array([len(cells) * GRID**2])
@@ -161,13 +158,13 @@ def _release_margins(
 
 
 def _release_products(
-    cells: NDArray[np.int64], rows: int, means: Floats, deviations: Floats, releaser: Releaser
+    cells: Ints, rows: int, means: Floats, deviations: Floats, releaser: Releaser
 ) -> tuple[Floats, float]:
     """Correlations that the release gives, and the mean variance of their noise."""
     n = cells.shape[1]
     pairs = np.ones((n, n), dtype=np.bool_)
 
-    def features_of(part: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def features_of(part: Ints) -> list[Ints]:
         return list(standardise(part, means, deviations).T[:, :, None])
 
     above = np.triu(pairs)

@@ -13,8 +13,8 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError, DataError
 from fedbn.graphs.dag import DAG
@@ -59,7 +59,7 @@ def noisy_network(
     return BayesianNetwork(dag, table.schema, tuple(cpts)), releaser.releases[0]
 
 
-def tables_of_counts(dag: DAG, table: Dataset) -> list[NDArray[np.int64]]:
+def tables_of_counts(dag: DAG, table: Dataset) -> list[Ints]:
     """[q, r] per variable in the table's order: rows of every configuration, also where none is.
 
     Raises

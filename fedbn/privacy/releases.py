@@ -16,8 +16,8 @@ from random import Random
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints
 from fedbn.errors import ConfigError
 from fedbn.privacy.exact import discrete_gaussian
 from fedbn.privacy.zcdp import rho_of_gaussian
@@ -66,10 +66,10 @@ class Releaser(Protocol):
     def release(
         self,
         asked: Hashable,
-        sums: NDArray[np.int64],
+        sums: Ints,
         squared_sensitivity: int,
         share: Fraction,
-    ) -> tuple[NDArray[np.float64], int]: ...
+    ) -> tuple[Floats, int]: ...
 
 
 class PrivateReleaser:
@@ -90,10 +90,10 @@ class PrivateReleaser:
     def release(
         self,
         asked: Hashable,
-        sums: NDArray[np.int64],
+        sums: Ints,
         squared_sensitivity: int,
         share: Fraction,
-    ) -> tuple[NDArray[np.float64], int]:
+    ) -> tuple[Floats, int]:
         """The sums with noise, and its variance.
 
         Parameters

@@ -9,22 +9,22 @@ that was told has as many numbers in the next round, and each count that is told
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Floats
 from fedbn.data.quantiles import BITS, ROUNDS, ordered_bits
 
 
-def thin_out(numbers: NDArray[np.float64], most: int | None) -> NDArray[np.float64]:
+def thin_out(numbers: Floats, most: int | None) -> Floats:
     """At most so many of the numbers: those in the middle of as many equal parts, by rank."""
     if most is None or len(numbers) <= most:
         return numbers
     places = (2 * np.arange(most, dtype=np.int64) + 1) * len(numbers) // (2 * most)
-    kept: NDArray[np.float64] = np.sort(numbers)[places]
+    kept: Floats = np.sort(numbers)[places]
     return kept
 
 
 def told_counts(
-    numbers: NDArray[np.float64], number: int, prefixes: tuple[int, ...], least: int
+    numbers: Floats, number: int, prefixes: tuple[int, ...], least: int
 ) -> dict[int, int]:
     """Bucket of round `number` inside `prefixes` -> numbers in it, none of them fewer than `least`;
     of finite numbers, at least `least` of them."""
@@ -37,7 +37,7 @@ def told_counts(
     return {bucket: count for bucket, count in pairs if bucket >> BITS in wanted}
 
 
-def _merge(keys: NDArray[np.uint64], below: int, least: int) -> NDArray[np.uint64]:
+def _merge(keys: Bits, below: int, least: int) -> Bits:
     """The sorted keys, with those of small buckets at the nearest end of a neighbour.
 
     `below` are the bits under those of a bucket; the bits over its last BITS name its parent.

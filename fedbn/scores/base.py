@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Indices
 from fedbn.errors import StructureError
 from fedbn.wording import count_of
 
@@ -98,7 +98,7 @@ class TabulatedScore:
             return -math.inf
         return float(self.core.local(whole[0], family))
 
-    def over(self, nodes: NDArray[np.intp]) -> TabulatedScore:
+    def over(self, nodes: Indices) -> TabulatedScore:
         """The same local scores over some of the variables, in the order given.
 
         Parameters
@@ -108,7 +108,7 @@ class TabulatedScore:
         names = tuple(self.names[int(i)] for i in nodes)
         return replace(self, names=names, core=self.core.over([int(i) for i in nodes]))
 
-    def varying(self) -> NDArray[np.intp]:
+    def varying(self) -> Indices:
         """The variables, without those of one agreed state: these tie everywhere, and stay alone.
 
         The first variable where no one varies.

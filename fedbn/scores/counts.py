@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.errors import ConfigError, DataError
 from fedbn.scores.base import TabulatedScore
 
@@ -90,7 +90,7 @@ def categorical_scores(
     )
 
 
-def _checked_arities(dataset: Dataset) -> NDArray[np.int64]:
+def _checked_arities(dataset: Dataset) -> Ints:
     """The numbers of states; raises DataError where counts would overflow."""
     arities = dataset.cardinalities.astype(np.int64)
     if arities.max() > _LARGEST_ARITY:

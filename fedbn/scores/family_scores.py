@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats, Ints
 from fedbn.errors import DataError
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.setting import equivalent_sample_size
@@ -45,11 +45,11 @@ class FamilyScores:
     """
 
     tables: FamilyTables
-    shared: NDArray[np.float64]
-    own: NDArray[np.float64]
+    shared: Floats
+    own: Floats
 
 
-def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.float64]:
+def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> Floats:
     """BDeu of every family, float64 [F]; the same as `make_score` gives on the rows.
 
     Parameters
@@ -65,7 +65,7 @@ def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.float64
     return of_families - of_parents
 
 
-def _of_sets(counts: FamilyCounts, ess: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _of_sets(counts: FamilyCounts, ess: float) -> tuple[Floats, Floats]:
     """L of every family, and of its parents, but for a constant that all have: float64 [F] each.
     BDeu is the first less the second."""
     from scipy.special import gammaln
@@ -86,7 +86,7 @@ def _of_sets(counts: FamilyCounts, ess: float) -> tuple[NDArray[np.float64], NDA
     return of_families.astype(np.float64), of_parents.astype(np.float64)
 
 
-def own_scores(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.int64]:
+def own_scores(counts: FamilyCounts, ess: float = 1.0) -> Ints:
     """One site's own BDeu of every family in units of 1 / FIXED_POINT nats, int64 [F].
 
     Raises
@@ -102,12 +102,12 @@ def own_scores(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.int64]:
     return rounded_down(of_families) - rounded_down(of_parents)
 
 
-def rounded_down(nats: NDArray[np.float64]) -> NDArray[np.int64]:
+def rounded_down(nats: Floats) -> Ints:
     """In units of 1 / FIXED_POINT nats."""
     return np.rint(nats * _ROUNDING).astype(np.int64) // (_ROUNDING // FIXED_POINT)
 
 
-def family_scores(counts: FamilyCounts, own: NDArray[np.int64], ess: float = 1.0) -> FamilyScores:
+def family_scores(counts: FamilyCounts, own: Ints, ess: float = 1.0) -> FamilyScores:
     """Shared and own scores of the families.
 
     Parameters
@@ -128,6 +128,6 @@ def family_scores(counts: FamilyCounts, own: NDArray[np.int64], ess: float = 1.0
     return FamilyScores(counts.tables, bdeu_of_counts(counts, ess), own / FIXED_POINT)
 
 
-def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _changes(values: Ints) -> Bools:
     """Where a value is another than the one before it; the first is."""
     return np.asarray(np.diff(values, prepend=-1) != 0)

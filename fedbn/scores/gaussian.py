@@ -22,8 +22,8 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.errors import DataError
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.counts import label_with, require_kind, require_row_weight
@@ -62,7 +62,7 @@ def gaussian_ladder(
 
 def gaussian_from_covariance(
     names: Sequence[str],
-    covariance: NDArray[np.float64],
+    covariance: Floats,
     rows: float,
     *,
     criterion: Literal["bic", "aic"] = "bic",
@@ -108,7 +108,7 @@ def gaussian_from_covariance(
 
 def _of_rows(
     dataset: Dataset,
-    columns: NDArray[np.float64],
+    columns: Floats,
     criterion: Literal["bic", "aic"],
     row_weight: float,
 ) -> TabulatedScore:
@@ -124,7 +124,7 @@ def _of_rows(
 
 def _by_size(
     n: int, rows: float, criterion: Literal["bic", "aic"], row_weight: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+) -> tuple[Floats, Floats, float]:
     """Constant and exponent of J by the size of the set, and the penalty of a parent."""
     from fedbn._core.scores import logarithm
 
@@ -145,7 +145,7 @@ def bge_ladder(dataset: Dataset, row_weights: Sequence[float]) -> tuple[Tabulate
     return tuple(_bge(dataset, scatter, row_weight) for row_weight in row_weights)
 
 
-def _bge(dataset: Dataset, scatter: NDArray[np.float64], row_weight: float) -> TabulatedScore:
+def _bge(dataset: Dataset, scatter: Floats, row_weight: float) -> TabulatedScore:
     """BGe from the cross products of the centred columns."""
     from fedbn._core.scores import GaussianScore, log_gamma, logarithm
 

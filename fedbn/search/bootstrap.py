@@ -16,8 +16,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.graphs.averaging import averaged_dag, significance_threshold
@@ -53,7 +53,7 @@ class Bootstrap:
         return tuple(dag for dag, _ in ordered), tuple(k / len(self.dags) for _, k in ordered)
 
     @cached_property
-    def votes(self) -> NDArray[np.int64]:
+    def votes(self) -> Ints:
         """int64 [n, n]: half votes for i -> j: 2 per replicate, undirected edges 1 each way."""
         total = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
         for dag in self.dags:
@@ -61,11 +61,11 @@ class Bootstrap:
             total += adjacency.astype(np.int64) + (adjacency & ~adjacency.T)
         return total
 
-    def directions(self) -> NDArray[np.float64]:
+    def directions(self) -> Floats:
         """float [n, n]: the fraction of replicates with i -> j, undirected edges half each way."""
         return self.votes / (2 * len(self.dags))
 
-    def strengths(self) -> NDArray[np.float64]:
+    def strengths(self) -> Floats:
         """float [n, n], symmetric: the fraction of replicates in which i and j are adjacent."""
         return (self.votes + self.votes.T) / (2 * len(self.dags))
 

@@ -17,8 +17,8 @@ from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.scores.base import LocalScore
@@ -155,7 +155,7 @@ class Turn:
 Operator = Insert | Delete | Turn
 
 
-def _indices(mask: NDArray[np.bool_]) -> frozenset[int]:
+def _indices(mask: Bools) -> frozenset[int]:
     return frozenset(np.flatnonzero(mask).tolist())
 
 

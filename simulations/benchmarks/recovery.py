@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.random import random_dag
@@ -55,7 +55,7 @@ _EQUAL = 1e-9
 _DRAWS = 10_000
 
 
-def joint_distribution(network: BayesianNetwork) -> NDArray[np.float64]:
+def joint_distribution(network: BayesianNetwork) -> Floats:
     """P of all variables, one axis each; for few variables."""
     sizes = network.schema.cardinalities
     joint = np.ones(tuple(sizes))
@@ -68,7 +68,7 @@ def joint_distribution(network: BayesianNetwork) -> NDArray[np.float64]:
     return joint
 
 
-def mutual_information(joint: NDArray[np.float64], x: int, y: int) -> float:
+def mutual_information(joint: Floats, x: int, y: int) -> float:
     """I(x; y) in nats."""
     others = tuple(v for v in range(joint.ndim) if v not in (x, y))
     both = joint.sum(axis=others)
@@ -98,10 +98,10 @@ def divergence(network: BayesianNetwork | LinearGaussianNetwork, dag: DAG) -> fl
     return sum(entropy([y, *P]) - entropy(list(P)) for y, P in families) - entropy(list(range(n)))
 
 
-def covariance_matrix(network: LinearGaussianNetwork) -> NDArray[np.float64]:
+def covariance_matrix(network: LinearGaussianNetwork) -> Floats:
     """Σ of the equations x = Bᵀ x + e."""
     effects = np.linalg.inv(np.eye(network.dag.n) - network.coefficients.T)
-    found: NDArray[np.float64] = effects @ np.diag(network.standard_deviations**2) @ effects.T
+    found: Floats = effects @ np.diag(network.standard_deviations**2) @ effects.T
     return found
 
 

@@ -16,8 +16,8 @@ from random import Random
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints32
 from fedbn.data.dataset import Dataset
 from fedbn.networks.catalog import load_network
 from fedbn.networks.fitting import fit_parameters
@@ -43,7 +43,7 @@ def marginal_errors(table: Dataset, synthetic: Dataset) -> tuple[float, float, f
     return float(np.mean(one)), max(one), float(np.mean(two))
 
 
-def _distance(one: NDArray[np.int32], other: NDArray[np.int32], size: int) -> float:
+def _distance(one: Ints32, other: Ints32, size: int) -> float:
     shares = [np.bincount(each, minlength=size) / len(each) for each in (one, other)]
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
 

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 from flwr.app import Context, Message
-from numpy.typing import NDArray
 
 from clients.read_requests import agreed_of, cuts_of
 from clients.request import Node, Request
 from clients.site import Site
+from fedbn.arrays import Floats
 from fedbn.data.cuts import Cuts
 from fedbn.data.quantiles import Histogram, Question, histogram
 from fedbn.data.schema import Schema
@@ -93,7 +93,7 @@ class SimulatedRequest(Request):
             agreed = agreed.restrict(known) if known else None
         return schema_to_tell(site.dataset, policy, own=self.site.schema, agreed=agreed), site.label
 
-    def numbers(self) -> Mapping[str, NDArray[np.float64]]:
+    def numbers(self) -> Mapping[str, Floats]:
         """The numbers of the table as the run wants it read."""
         return local_numbers(self.experiment, self.context.node_config)
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.site import Site
+from fedbn.arrays import Floats
 from fedbn.data.columns import TABLE_SUFFIXES, column_names, require_some_has
 from fedbn.data.common_cuts import tables_with_cuts
 from fedbn.data.cuts import Cuts, cuts_text
@@ -98,9 +98,7 @@ def local_site(
     return sites[index]
 
 
-def local_numbers(
-    experiment: Experiment, node_config: Mapping[str, Any]
-) -> Mapping[str, NDArray[np.float64]]:
+def local_numbers(experiment: Experiment, node_config: Mapping[str, Any]) -> Mapping[str, Floats]:
     """This client's columns of numbers, for cut points; raises as `local_site` does."""
     own = own_table(experiment, node_config)
     if own is None:

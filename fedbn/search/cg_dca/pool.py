@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Bools, Floats
+from fedbn.arrays import Bools, Floats, Ints32
 from fedbn.graphs.bits import pack
 from fedbn.search.families.families import Families
 
@@ -45,7 +44,7 @@ class ColumnPool:
         self.count[node] += 1
 
     @property
-    def node(self) -> NDArray[np.int32]:
+    def node(self) -> Ints32:
         """int32 [size]: the child of each column."""
         return self._node[: self.size]
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core import families as core
-from fedbn.arrays import Bools, Floats, Ints
+from fedbn.arrays import Bools, Floats, Ints, Ints32
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.components import strong_labels
 
@@ -26,7 +25,7 @@ VIOLATION = 1e-4
 class FractionalPoint:
     """The columns with x > 0: nodes int32 [s], parents bool [s, n], x [s]."""
 
-    node: NDArray[np.int32]
+    node: Ints32
     parents: Bools
     x: Floats
 

@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core import families as core
+from fedbn.arrays import Bits, Bools, Floats, Ints32
 from fedbn.errors import SearchError
 from fedbn.graphs.bits import pack
 from fedbn.graphs.components import cyclic_components
@@ -37,10 +37,10 @@ class ClusterBound:
     """
 
     bound: float
-    least: NDArray[np.float64]
-    reduced: NDArray[np.float64]
-    clusters: NDArray[np.uint64]
-    duals: NDArray[np.float64]
+    least: Floats
+    reduced: Floats
+    clusters: Bits
+    duals: Floats
 
 
 class ClusterLP:
@@ -51,7 +51,7 @@ class ClusterLP:
         self.n = families.n
         self.node, self.cost, self.bits = families.node, families.cost, families.bits
         self.has_parent = families.has_parent
-        self.clusters: list[NDArray[np.uint64]] = []
+        self.clusters: list[Bits] = []
         self.x = np.zeros(families.size)
         self._lowest = families.cost[families.start[:-1]]
         self._solver = family_program(families)
@@ -102,15 +102,13 @@ class ClusterLP:
         bound = self.bound()
         return bound.bound + float(bound.reduced[family])
 
-    def add(self, clusters: NDArray[np.uint64]) -> None:
+    def add(self, clusters: Bits) -> None:
         """Add the constraints of these clusters, uint64 [k, W]."""
         for cluster in clusters:
             require_cluster(self._solver, core.covering(self.node, self.bits, cluster))
             self.clusters.append(cluster)
 
-    def add_columns(
-        self, node: NDArray[np.int32], cost: NDArray[np.float64], has_parent: NDArray[np.bool_]
-    ) -> None:
+    def add_columns(self, node: Ints32, cost: Floats, has_parent: Bools) -> None:
         """Add families (node [k], cost [k], parents [k, n]) with their entries in every row."""
         from fedbn.extras import highspy
 
@@ -131,7 +129,7 @@ class ClusterLP:
         self.bits = np.concatenate((self.bits, bits))
         self.has_parent = np.concatenate((self.has_parent, has_parent))
 
-    def duals(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    def duals(self) -> tuple[Bits, Floats]:
         """Clusters with positive duals in the last solution, uint64 [C, W], and these [C]."""
         duals = np.maximum(np.array(self._solver.getSolution().row_dual)[self.n :], 0.0)
         active = duals > 1e-12
@@ -174,7 +172,7 @@ class ClusterLP:
         if not self.solve():
             raise SearchError("the candidate parent sets admit no acyclic graph")
 
-    def find_violated(self, rng: np.random.Generator, max_clusters: int = 30) -> NDArray[np.uint64]:
+    def find_violated(self, rng: np.random.Generator, max_clusters: int = 30) -> Bits:
         """Clusters that the present solution violates, the most violated first.
 
         Greedy growth from seeds; walks with setbacks from the same seeds where that finds none.
@@ -182,7 +180,7 @@ class ClusterLP:
         some = np.flatnonzero(self.x > 1e-9)
         seeds = support_seeds(self.node[some], self.x[some], self.has_parent[some], rng)
         point = (self.node[some], self.x[some], self.bits[some], self.n)
-        clusters: NDArray[np.uint64]
+        clusters: Bits
         clusters, sides = core.grow_clusters(*point, seeds, 1, VIOLATION)
         if not len(clusters) and len(seeds):
             walked, sides = core.walk_clusters(*point, seeds, 1, 3 * self.n)
@@ -192,7 +190,7 @@ class ClusterLP:
         return clusters[np.argsort(sides, kind="stable")[:max_clusters]]
 
 
-def covered_families(families: Families, clusters: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def covered_families(families: Families, clusters: Bits) -> Bools:
     """[C, F]: whether the node of a family is in a cluster, uint64 [C, W], and no parent is."""
     covered = np.zeros((len(clusters), families.size), dtype=np.bool_)
     for row, cluster in zip(covered, clusters, strict=True):
@@ -201,11 +199,11 @@ def covered_families(families: Families, clusters: NDArray[np.uint64]) -> NDArra
 
 
 def support_seeds(
-    node: NDArray[np.int32],
-    x: NDArray[np.float64],
-    has_parent: NDArray[np.bool_],
+    node: Ints32,
+    x: Floats,
+    has_parent: Bools,
     rng: np.random.Generator,
-) -> NDArray[np.uint64]:
+) -> Bits:
     """Start sets, uint64 [s, W], for the search of clusters that a fractional point violates.
 
     Components of the edges with much weight, pairs (node, a parent), and random sets. All nodes of

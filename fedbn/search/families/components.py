@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Array, Bits, Indices
 from fedbn.graphs.bits import pack
 from fedbn.graphs.components import cyclic_components, strong_labels
 from fedbn.search.families.families import Families
 
 
-def components(families: Families) -> list[NDArray[np.intp]]:
+def components(families: Families) -> list[Indices]:
     """Node indices (ascending) of each strongly connected component, by smallest node.
 
     Edges between components all point one way, so a choice of families is acyclic iff it is so
@@ -23,7 +21,7 @@ def components(families: Families) -> list[NDArray[np.intp]]:
     return sorted(found, key=lambda nodes: int(nodes[0]))
 
 
-def cycle_clusters(families: Families, chosen: NDArray[Any]) -> NDArray[np.uint64]:
+def cycle_clusters(families: Families, chosen: Array) -> Bits:
     """uint64 [k, W]: the node sets of the directed cycles' components among chosen families.
 
     Every node of such a component has a parent inside, so its cluster constraint is violated.

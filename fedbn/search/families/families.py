@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Array, Bits, Bools, Floats, Indices, Ints, Ints32
 from fedbn.errors import SearchError
 from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
@@ -34,9 +33,9 @@ class Families:
     """
 
     names: tuple[str, ...]
-    node: NDArray[np.int32]
-    cost: NDArray[np.float64]
-    bits: NDArray[np.uint64]
+    node: Ints32
+    cost: Floats
+    bits: Bits
 
     @classmethod
     def of(
@@ -44,7 +43,7 @@ class Families:
         names: Sequence[str],
         node: Iterable[int],
         cost: Iterable[float],
-        bits: NDArray[np.uint64],
+        bits: Bits,
     ) -> Families:
         """Sorted and checked families.
 
@@ -54,7 +53,7 @@ class Families:
         """
         node_of = np.asarray(node, dtype=np.int32)
         cost_of = np.asarray(cost, dtype=np.float64)
-        words: list[NDArray[Any]] = [bits[:, w] for w in range(bits.shape[1])]
+        words: list[Array] = [bits[:, w] for w in range(bits.shape[1])]
         order = np.lexsort([*words, cost_of, node_of])
         families = cls(
             tuple(names), node_of[order], cost_of[order], np.ascontiguousarray(bits[order])
@@ -95,12 +94,12 @@ class Families:
         return int(self.node.size)
 
     @cached_property
-    def start(self) -> NDArray[np.int64]:
+    def start(self) -> Ints:
         """int64 [n + 1]: the families of node i are start[i] to start[i + 1] - 1, best first."""
         return np.searchsorted(self.node, np.arange(self.n + 1)).astype(np.int64)
 
     @cached_property
-    def has_parent(self) -> NDArray[np.bool_]:
+    def has_parent(self) -> Bools:
         """bool [F, n]: [f, j] iff j is a parent in family f."""
         as_bytes = np.ascontiguousarray(self.bits.astype("<u8")).view(np.uint8)
         flat = np.unpackbits(as_bytes.reshape(self.size, -1), axis=1, bitorder="little")
@@ -110,18 +109,18 @@ class Families:
         """Indices of the parents, ascending."""
         return tuple(int(j) for j in np.flatnonzero(self.has_parent[family]))
 
-    def select(self, keep: NDArray[Any]) -> Families:
+    def select(self, keep: Array) -> Families:
         """The families at these places (booleans, or ascending indices)."""
         return Families.of(self.names, self.node[keep], self.cost[keep], self.bits[keep])
 
-    def possible_edges(self) -> NDArray[np.bool_]:
+    def possible_edges(self) -> Bools:
         """bool [n, n]: [j, i] iff some family of i has the parent j."""
         out = np.zeros((self.n, self.n), dtype=np.bool_)
         for i in range(self.n):
             out[:, i] = self.has_parent[self.start[i] : self.start[i + 1]].any(axis=0)
         return out
 
-    def restrict(self, nodes: NDArray[np.intp]) -> tuple[Families, NDArray[np.intp]]:
+    def restrict(self, nodes: Indices) -> tuple[Families, Indices]:
         """The families of some nodes with only their parents among these, and where they were.
 
         Parents outside are forgotten: the result is the problem inside a component, whose outside
@@ -132,7 +131,7 @@ class Families:
         local = np.searchsorted(nodes, self.node[where]).astype(np.int32)
         names = tuple(self.names[int(i)] for i in nodes)
         bits = pack(inside)
-        columns: list[NDArray[Any]] = [bits[:, w] for w in range(bits.shape[1])]
+        columns: list[Array] = [bits[:, w] for w in range(bits.shape[1])]
         order = np.lexsort([*columns, self.cost[where], local])
         part = Families.of(names, local[order], self.cost[where][order], bits[order])
         return part, where[order]
@@ -157,7 +156,7 @@ class Families:
         has_parent[:, place] = self.has_parent
         return Families.of(names, place[self.node], self.cost, pack(has_parent))
 
-    def dag(self, chosen: Sequence[int] | NDArray[Any]) -> DAG:
+    def dag(self, chosen: Sequence[int] | Array) -> DAG:
         """The DAG of one family per node, given by their indices in any order."""
         adjacency = np.zeros((self.n, self.n), dtype=np.bool_)
         for family in chosen:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Indices
 from fedbn.search.families.families import Families
 
 
@@ -53,7 +53,7 @@ def family_program(families: Families, *, integral: bool = False, **options: Any
     return solver
 
 
-def require_cluster(solver: Any, columns: NDArray[np.intp], least: float = 1.0) -> None:
+def require_cluster(solver: Any, columns: Indices, least: float = 1.0) -> None:
     """A row: at least `least` of these families, which have too few parents in a cluster."""
     from fedbn.extras import highspy
 

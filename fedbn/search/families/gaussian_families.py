@@ -16,10 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core import families as core
-from fedbn.arrays import Bools, Floats
+from fedbn.arrays import Bools, Floats, Indices
 from fedbn.graphs.bits import pack, unpack
 from fedbn.limits import Limit
 from fedbn.scores.gaussian import require_regular
@@ -226,7 +225,7 @@ class GaussianFamilies:
 
     def _walk(
         self,
-        order: NDArray[np.intp],
+        order: Indices,
         slack: float,
         clusters: Bools | None,
         duals: Floats | None,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core import families as core
+from fedbn.arrays import Ints
 from fedbn.search.families.families import Families
 
 
@@ -19,7 +19,7 @@ def ordering_search(
     families: Families,
     rng: np.random.Generator,
     *,
-    start: NDArray[np.int64] | None = None,
+    start: Ints | None = None,
     restarts: int = 40,
     seconds: float | None = None,
 ) -> tuple[float, tuple[int, ...]]:

@@ -25,11 +25,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core import families as core
 from fedbn._core.scores import ScoreKind, logarithms
-from fedbn.arrays import Floats, Ints
+from fedbn.arrays import Floats, Ints, Ints32
 from fedbn.errors import SearchError
 from fedbn.limits import NOTHING_MET, Limit, in_words
 from fedbn.search.families.families import Families
@@ -78,7 +77,7 @@ class _Level:
     size: int
     ranks: Ints
     values: Floats
-    occupied: NDArray[np.int32]
+    occupied: Ints32
 
 
 @dataclass
@@ -401,7 +400,7 @@ class _LevelSearch:
             values, occupied = known.values, known.occupied
             missing = places[np.isnan(values[places])]
 
-        def one(part: Ints) -> tuple[Ints, Floats, NDArray[np.int32]]:
+        def one(part: Ints) -> tuple[Ints, Floats, Ints32]:
             if size:
                 self._require_time()
             if size > self.n:

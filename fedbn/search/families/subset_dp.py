@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core import families as core
+from fedbn.arrays import Bits, Floats, Ints
 from fedbn.errors import SearchError
 from fedbn.limits import require_memory
 from fedbn.search.families.families import Families
@@ -31,8 +31,8 @@ class SubsetTables:
 
     opt: float
     chosen: tuple[int, ...]
-    rest: NDArray[np.float64]
-    marginal: NDArray[np.float64]
+    rest: Floats
+    marginal: Floats
 
 
 def subset_bytes(m: int) -> int:
@@ -76,8 +76,8 @@ def subset_optimum(
 
 
 def min_cost_through(
-    families: Families, cost: NDArray[np.float64], *, memory: int | None = None
-) -> tuple[float, NDArray[np.float64]]:
+    families: Families, cost: Floats, *, memory: int | None = None
+) -> tuple[float, Floats]:
     """The least cost of a DAG, and of a DAG through each family, [F], with other costs.
 
     Parameters
@@ -91,14 +91,12 @@ def min_cost_through(
     return float(best[-1]), through
 
 
-def min_cost(families: Families, cost: NDArray[np.float64], *, memory: int | None = None) -> float:
+def min_cost(families: Families, cost: Floats, *, memory: int | None = None) -> float:
     """The least cost of a DAG with other costs; parameters and errors as `min_cost_through`."""
     return float(_forward(replace(families, cost=cost), memory)[1][-1])
 
 
-def _forward(
-    families: Families, memory: int | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _forward(families: Families, memory: int | None) -> tuple[Floats, Floats]:
     """B [m, 2^(m-1)] and F [2^m]; raises SearchError as `subset_tables`."""
     m = families.n
     if m > MAX_NODES:
@@ -111,12 +109,12 @@ def _forward(
     return table, best
 
 
-def _masks(families: Families) -> NDArray[np.uint64]:
+def _masks(families: Families) -> Bits:
     """The parent sets as numbers."""
     return np.ascontiguousarray(families.bits[:, 0])
 
 
-def best_choice(families: Families, order: NDArray[np.int64]) -> tuple[int, ...]:
+def best_choice(families: Families, order: Ints) -> tuple[int, ...]:
     """The best family of each node, by node, whose parents precede it in the order.
 
     Raises

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbn._core.families import covering, grow_clusters
+from fedbn.arrays import Bits, Floats
 from fedbn.extras import pyscipopt
 from fedbn.search.families.cluster_lp import support_seeds
 from fedbn.search.families.components import cycle_clusters
@@ -78,14 +78,14 @@ class Acyclic(pyscipopt.Conshdlr):
         for variable in self.x:
             self.model.addVarLocks(variable, 1, 1)
 
-    def _cut_cycles(self, value: NDArray[np.float64], otherwise: Any) -> dict[str, Any]:
+    def _cut_cycles(self, value: Floats, otherwise: Any) -> dict[str, Any]:
         clusters = cycle_clusters(self.families, np.flatnonzero(value > CHOSEN))
         for cluster in clusters:
             if self._add(cluster, 1):
                 return {"result": SCIP_RESULT.CUTOFF}
         return {"result": SCIP_RESULT.SEPARATED if len(clusters) else otherwise}
 
-    def _add(self, cluster: NDArray[np.uint64], k: int) -> bool:
+    def _add(self, cluster: Bits, k: int) -> bool:
         """Add the cut of a k-cluster; True if it makes the present node infeasible."""
         families = self.families
         columns = covering(families.node, families.bits, cluster, k)
@@ -96,14 +96,14 @@ class Acyclic(pyscipopt.Conshdlr):
         self.model.flushRowExtensions(row)
         return bool(self.model.addCut(row, forcecut=True))
 
-    def _values(self, solution: Any) -> NDArray[np.float64]:
+    def _values(self, solution: Any) -> Floats:
         return np.array([self.model.getSolVal(solution, variable) for variable in self.x])
 
 
 def acyclic_model(
     families: Families,
-    cost: NDArray[np.float64],
-    clusters: NDArray[np.uint64] | None,
+    cost: Floats,
+    clusters: Bits | None,
     rng: np.random.Generator,
 ) -> tuple[Any, list[Any]]:
     """The model and its variables, in the order of the families."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fedbn._core import families as core
+from fedbn.arrays import Floats, Ints
 from fedbn.errors import SearchError
 from fedbn.limits import require_memory
 from fedbn.scores.gaussian import require_regular
@@ -55,7 +53,7 @@ def gaussian_optimum(
     return float(best[-1]), _parents(table, order)
 
 
-def _parents(table: NDArray[np.float64], order: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+def _parents(table: Floats, order: Ints) -> tuple[tuple[int, ...], ...]:
     """The smallest set of predecessors that reaches the least cost among all, for each node."""
     parents: list[tuple[int, ...]] = [()] * order.size
     placed = 0

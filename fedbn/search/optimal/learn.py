@@ -21,8 +21,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Indices
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -170,7 +170,7 @@ def _result(
 def _keeping(
     score: TabulatedScore,
     knowledge: Knowledge,
-    used: NDArray[np.intp],
+    used: Indices,
     method: str,
     limits: SearchLimits,
     rng: np.random.Generator,
@@ -200,7 +200,7 @@ def _keeping(
     return _result(score, list(found.parents), found, limits.max_parents, keep=True)
 
 
-def _adjacency(parents: Sequence[tuple[int, ...]]) -> NDArray[np.bool_]:
+def _adjacency(parents: Sequence[tuple[int, ...]]) -> Bools:
     adjacency = np.zeros((len(parents), len(parents)), dtype=np.bool_)
     for i, chosen in enumerate(parents):
         adjacency[list(chosen), i] = True
@@ -260,7 +260,7 @@ def _gaussian(score: TabulatedScore, limits: SearchLimits, rng: np.random.Genera
     return _dense(score, limits) if dense else _generate(score, limits, rng)
 
 
-def _components(families: Families) -> list[NDArray[np.intp]]:
+def _components(families: Families) -> list[Indices]:
     return components(families)
 
 

@@ -9,9 +9,8 @@ the outside nodes of greatest weight.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats, Indices
+from fedbn.arrays import Bools, Floats, Indices
 from fedbn.search.families.families import Families
 
 
@@ -30,7 +29,7 @@ def pair_weights(families: Families) -> Floats:
     return np.minimum(without, without.T)
 
 
-def shared_duals(clusters: NDArray[np.bool_], duals: Floats) -> Floats:
+def shared_duals(clusters: Bools, duals: Floats) -> Floats:
     """[n, n]: Σ dual / |C| over the clusters, bool [C, n], that hold i and j; 0 for i = j."""
     shares = duals / np.maximum(1, clusters.sum(axis=1))
     weights = np.einsum("c,ci,cj->ij", shares, clusters, clusters)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Bools, Indices, Ints
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.families.components import components
@@ -69,7 +69,7 @@ def solve_parts(
     return parts
 
 
-def _within(order: tuple[int, ...], nodes: NDArray[np.intp]) -> NDArray[np.int64]:
+def _within(order: tuple[int, ...], nodes: Indices) -> Ints:
     """The order of these nodes, as their places among them."""
     inside = set(nodes.tolist())
     return np.searchsorted(nodes, [i for i in order if i in inside])
@@ -80,7 +80,7 @@ def _solve(
     method: str,
     limits: SearchLimits,
     rng: np.random.Generator,
-    start: NDArray[np.int64] | None,
+    start: Ints | None,
 ) -> Part:
     """One component."""
     if method == "ordering":
@@ -124,9 +124,9 @@ def _group(
     part: Families,
     known: Part,
     relaxed: ClusterBound,
-    keep: NDArray[np.bool_],
+    keep: Bools,
     limits: SearchLimits,
-) -> tuple[Part, NDArray[np.bool_]]:
+) -> tuple[Part, Bools]:
     """The bound and the families left by groups, first with the relaxation's clusters charged."""
     for guide in (relaxed, None):
         if limits.over:
@@ -141,7 +141,7 @@ def _group(
 
 def _of_kept(
     part: Families,
-    keep: NDArray[np.bool_],
+    keep: Bools,
     known: Part,
     method: str,
     limits: SearchLimits,
@@ -165,7 +165,7 @@ def _of_kept(
 def _branch(
     part: Families,
     known: Part,
-    clusters: NDArray[np.uint64] | None,
+    clusters: Bits | None,
     limits: SearchLimits,
     rng: np.random.Generator,
 ) -> Part:
@@ -194,12 +194,12 @@ def _late(limits: SearchLimits) -> frozenset[Limit]:
     return frozenset({Limit.TIME}) if limits.over else NOTHING_MET
 
 
-def _place(part: Part, origin: NDArray[np.intp]) -> Part:
+def _place(part: Part, origin: Indices) -> Part:
     """The same with the places that the families had before."""
     return replace(part, chosen=tuple(int(origin[f]) for f in part.chosen))
 
 
-def _component(families: Families, nodes: NDArray[np.intp]) -> tuple[Families, NDArray[np.intp]]:
+def _component(families: Families, nodes: Indices) -> tuple[Families, Indices]:
     """The families of a component; of those that differ only outside, the cheapest."""
     part, origin = families.restrict(nodes)
     keys = np.concatenate((part.node[:, None].astype(np.uint64), part.bits), axis=1)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.data.dataset import Dataset
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
@@ -45,7 +45,7 @@ class Learned:
     `seconds` is given by what runs in a process of its own, where it came to an end.
     """
 
-    adjacency: NDArray[np.bool_] | None
+    adjacency: Bools | None
     score: float | None = None
     upper_bound: float | None = None
     status: str = ""
@@ -175,7 +175,7 @@ def run_case(case: Case, run: Settings, network_dir: Path | None = None) -> dict
     }
 
 
-def accuracy(ours: NDArray[np.bool_] | None, truth: NDArray[np.bool_]) -> dict[str, Any]:
+def accuracy(ours: Bools | None, truth: Bools) -> dict[str, Any]:
     """Precision and recall of the edges of a PDAG against a CPDAG, and SHD; None of no PDAG.
 
     An edge is right when both join the pair in the same way; SHD counts pairs joined differently.
@@ -212,5 +212,5 @@ def _there(network: str, network_dir: Path | None) -> bool:
     return True
 
 
-def _pairs(adjacency: NDArray[np.bool_]) -> int:
+def _pairs(adjacency: Bools) -> int:
     return int(np.triu(adjacency | adjacency.T).sum())

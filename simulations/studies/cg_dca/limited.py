@@ -10,15 +10,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fedbn.arrays import Bools
 from fedbn.data.dataset import Dataset
 from fedbn.errors import SearchError
 from fedbn.search.child_process import answer_of, serve
 from simulations.studies.cg_dca.peers import max_min_hill_climbing, pc_stable
 
-PEERS: Mapping[str, Callable[[Dataset], NDArray[np.bool_]]] = {
+PEERS: Mapping[str, Callable[[Dataset], Bools]] = {
     "pc": pc_stable,
     "mmhc": max_min_hill_climbing,
 }
@@ -33,7 +31,7 @@ class PeerResult:
     """
 
     status: str
-    adjacency: NDArray[np.bool_] | None = None
+    adjacency: Bools | None = None
     seconds: float | None = None
 
 
@@ -50,7 +48,7 @@ def run_peer(
     return PeerResult("complete", adjacency, took)
 
 
-def _time(task: tuple[str, Dataset]) -> tuple[NDArray[np.bool_], float]:
+def _time(task: tuple[str, Dataset]) -> tuple[Bools, float]:
     """The structure and the CPU seconds that it took, without those of the import."""
     name, dataset = task
     began = time.process_time()

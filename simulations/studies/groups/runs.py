@@ -20,13 +20,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
-from fedbn.arrays import Bools
+from fedbn.arrays import Array, Bools, Floats
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
@@ -178,7 +176,7 @@ def _mean(values: Sequence[int]) -> float:
     return float(np.mean(values))
 
 
-def _k_means(flat: NDArray[np.float64], count: int, rng: np.random.Generator) -> tuple[int, ...]:
+def _k_means(flat: Floats, count: int, rng: np.random.Generator) -> tuple[int, ...]:
     """The best of some runs of Lloyd's algorithm, by scipy."""
     best, least = np.zeros(len(flat), np.int64), np.inf
     for _ in range(RESTARTS):
@@ -189,7 +187,7 @@ def _k_means(flat: NDArray[np.float64], count: int, rng: np.random.Generator) ->
     return renumber(best)
 
 
-def _mixture(flat: NDArray[np.float64], count: int, rng: np.random.Generator) -> tuple[int, ...]:
+def _mixture(flat: Floats, count: int, rng: np.random.Generator) -> tuple[int, ...]:
     """The best of some runs of EM for a mixture of independent edges.
 
     Probabilities are smoothed by a hundredth of a site: with more, hundreds of absent edges put all
@@ -220,7 +218,7 @@ def adjusted_rand_index(one: Sequence[int], other: Sequence[int]) -> float:
     table = np.zeros((max(one) + 1, max(other) + 1))
     np.add.at(table, (list(one), list(other)), 1)
 
-    def pairs(counts: NDArray[Any]) -> float:
+    def pairs(counts: Array) -> float:
         return float((counts * (counts - 1) / 2).sum())
 
     both, a, b = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))

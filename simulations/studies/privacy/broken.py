@@ -16,9 +16,8 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.arrays import Floats
+from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.privacy.draws import STOP, Budget, Chooser, Mechanism
@@ -88,7 +87,7 @@ class PeekingReleaser:
     def release(
         self,
         asked: Hashable,
-        sums: NDArray[np.int64],
+        sums: Ints,
         squared_sensitivity: int,
         share: Fraction,
     ) -> tuple[Floats, int]:
@@ -109,7 +108,7 @@ def flips_all_pairs(present: bool, epsilon: float, rng: np.random.Generator, run
     return np.asarray(flipped ^ present, dtype=float)
 
 
-def one_draw_tables(with_row: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def one_draw_tables(with_row: bool) -> tuple[Ints, Ints]:
     """Two tables of counts whose dependences one row moves by +127 and -123 64ths."""
     first = np.array([[10_060, 0], [0, 0]])
     second = np.array([[9_660, 200], [200, 0]])
@@ -118,7 +117,7 @@ def one_draw_tables(with_row: bool) -> tuple[NDArray[np.int64], NDArray[np.int64
     return first, second
 
 
-def dependence_of(counts: NDArray[np.int64]) -> int:
+def dependence_of(counts: Ints) -> int:
     """The dependence of a table of counts, in 64ths of a row."""
     n = int(counts.sum())
     part = np.abs(n * counts - np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum()
