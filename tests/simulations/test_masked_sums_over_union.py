@@ -333,11 +333,12 @@ SCHEMA = Schema((*(Variable(f"v{i}") for i in range(3)), Variable("w", ("a", "b"
 
 
 def blocks(rng: np.random.Generator) -> Sites:
-    """Two to nine sites of one to three blocks, of very different numbers of rows."""
+    """Two to nine sites of one to three blocks, of very different numbers of rows; some sites are
+    alone in theirs."""
     sites = {}
     for block in range(int(rng.integers(1, 4))):
         has = [v for v in range(4) if block == 0 or rng.random() < 0.7] or [0]
-        for number in range(int(rng.integers(2, 4))):
+        for number in range(int(rng.integers(1 if block else 2, 4))):
             rows = int(rng.integers(40, 300))
             values = rng.normal(size=(rows, 4)) + rng.normal(scale=9, size=4)
             values[:, 3] = rng.integers(0, 3, rows)
@@ -412,6 +413,21 @@ def test_moves_by_sums_over_blocks_are_the_twins_and_those_of_the_open_run(
 
 def told(climb: JudgedClimb) -> list[tuple[str, str, str, tuple[str, ...]]]:
     return [(m.kind, m.x, m.y, m.judges) for m in climb.moves]
+
+
+@settings(deadline=None, max_examples=10)
+@given(seed=st.integers(0, 10_000))
+def test_scores_over_all_blocks_and_over_each_are_those_of_the_open_run(seed: int) -> None:
+    """Of one site alone both are the same: its own score is rounded, the shared one is not."""
+    sites = blocks(np.random.default_rng(seed))
+    known, _ = known_to_the_server(sites)
+    own, opened = columns_of(sites, SCHEMA), of_numbers(sites, SCHEMA, DAG.empty(SCHEMA.names))
+    for family in sorted(known.told):
+        every = opened.judges([family])
+        for block in [every, *({s for s in every if own[s] == own[first]} for first in every)]:
+            judges = tuple(sorted(block))
+            there = opened.known.both(family, judges)
+            assert known.both(family, judges) == pytest.approx(there, abs=1e-6)
 
 
 @settings(deadline=None, max_examples=20)
