@@ -11,6 +11,10 @@ are counted, and go into the ordering search as all do. Only a structure whose f
 counted has a score. The consensus of the structures is always among them: where one of its families
 cannot be counted, that variable keeps the parents it has there (`Candidates.uncounted`).
 
+Families of what the sites sent are asked for, too, where there is room: first those that most sites
+sent, and at most as many again. A fusion often lacks them, and where hostile sites lead the paths
+away, these are what is left of the honest sites.
+
 Where the limits leave families out, their variables with each of their parents alone are asked for
 first, after the consensus, the smallest first, in half of the room. Else the large families of few
 candidates take the room of all: then a variable of many states, of which the families are the
@@ -19,11 +23,15 @@ largest, is nobody's parent, and what it explains joins its children with one an
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
 
 from fedbn.consensus.threshold import PathState
 from fedbn.data.schema import Schema
+from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import LARGEST_TABLE, SMALL_CELLS, Family, families_of
 from fedbn.networks.network import configurations
@@ -99,7 +107,7 @@ def candidates_of(
     schema: Schema,
     consensus: Candidate,
     limits: CandidateLimits | None = None,
-    more: Sequence[DAG] = (),
+    more: Sequence[Family] = (),
 ) -> Candidates:
     """List the candidates of all classes.
 
@@ -110,7 +118,8 @@ def candidates_of(
     schema : the agreed one, whose cardinalities give the size of tables.
     consensus : what the structures alone chose; always a candidate.
     limits : what is asked about at most.
-    more : structures whose families are counted, too.
+    more : families that are asked for, too, where there is room, the first ones first: at most as
+        many as those of the candidates. Those that do not fit are not among the families left out.
     """
     of = classes, schema, consensus, limits or CandidateLimits(), more
     found = _candidates_within(*of)
@@ -124,7 +133,7 @@ def _candidates_within(
     schema: Schema,
     consensus: Candidate,
     bounds: CandidateLimits,
-    more: Sequence[DAG],
+    more: Sequence[Family],
     parts: Sequence[Family] = (),
 ) -> Candidates:
     """The candidates of all classes; `parts` are families that are wanted right after those of the
@@ -145,7 +154,8 @@ def _candidates_within(
             asked.want(each for each in parts if 2 * asked.total <= bounds.cells)
         if lacking <= uncounted:
             listed.append(candidate)
-    asked.want(families_of(more))
+    fitting = (each for each in more if each not in asked.kept and asked.has_room_for(each))
+    asked.want(islice(fitting, len(asked.kept)))
     listed.sort(key=lambda candidate: candidate.row_weight)
     return Candidates(
         tuple(listed),
@@ -153,6 +163,19 @@ def _candidates_within(
         tuple(sorted(asked.left_out)),
         tuple(sorted(uncounted)),
     )
+
+
+def sent_families(classes: Iterable[MergedInputs]) -> list[Family]:
+    """The families of what the sites sent, first those that most of them have, by weight and the
+    mean of the classes; ties in the order of the families."""
+    shares = defaultdict[Family, Fraction](Fraction)
+    for inputs in classes:
+        weights = Counter[Family]()
+        for dag, weight in zip(inputs.dags, inputs.weights, strict=True):
+            weights.update(dict.fromkeys(families_of([dag]), weight))
+        for family, weight in weights.items():
+            shares[family] += Fraction(weight, inputs.total)
+    return sorted(shares, key=lambda family: (-shares[family], family))
 
 
 def with_column(
@@ -186,13 +209,19 @@ class _Asked:
         for family in families:
             if family in self.kept or family in self.left_out:
                 continue
-            cost = min(cells_of(self.schema, family), SMALL_CELLS)
-            fits = self.total + cost <= self.limits.cells
-            if fits and self.limits.allows(self.schema, family, of_consensus=of_consensus):
+            if self.has_room_for(family, of_consensus=of_consensus):
                 self.kept.add(family)
-                self.total += cost
+                self.total += self._cost(family)
             else:
                 self.left_out.add(family)
+
+    def has_room_for(self, family: Family, *, of_consensus: bool = False) -> bool:
+        """Whether the limits allow a family beside what is asked for."""
+        fits = self.total + self._cost(family) <= self.limits.cells
+        return fits and self.limits.allows(self.schema, family, of_consensus=of_consensus)
+
+    def _cost(self, family: Family) -> int:
+        return min(cells_of(self.schema, family), SMALL_CELLS)
 
 
 def _in_turns(

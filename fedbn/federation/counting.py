@@ -44,6 +44,7 @@ from fedbn.choice.candidates import (
     CandidateLimits,
     Candidates,
     candidates_of,
+    sent_families,
     with_column,
 )
 from fedbn.choice.choosing_time import SEARCHING, ChoosingTime, Work
@@ -61,7 +62,13 @@ from fedbn.federation.far_sites import far_sites
 from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
-from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, sum_of_counts
+from fedbn.networks.family_counts import (
+    Family,
+    FamilyCounts,
+    FamilyTables,
+    families_of,
+    sum_of_counts,
+)
 from fedbn.scores.family_scores import FIXED_POINT, family_scores
 
 ClassStates = Sequence[tuple[float, Sequence[PathState]]]
@@ -372,17 +379,21 @@ def open_counting(
         )
     structures = {reply.client: reply.dags[0] for reply in result.fused_replies}
     split = _split(result, structures)
+    sent = [fused.path.inputs for fused in result.classes]
+    asked_too = families_of([medoid(sites, structures) for sites in split or ()])
+    if result.schema.kind == "categorical":  # with sums of products a climb needs no request
+        asked_too = (*asked_too, *sent_families(sent))
     opened = open_dialogue(
         states_of_classes(result),
         result.schema,
-        joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags),
+        joined_pairs(dag for inputs in sent for dag in inputs.dags),
         Candidate(result.row_weight, result.consensus.state, result.consensus.dag),
         choose=choose,
         count_rounds=count_rounds,
         ess=ess,
         seed=seed,
         limits=limits,
-        more=[medoid(sites, structures) for sites in split or ()],
+        more=asked_too,
     )
     known = result.path.knowledge
     opened = replace(opened, structures=structures, split=split, knowledge=known)
@@ -423,7 +434,7 @@ def open_dialogue(
     ess: float,
     seed: int,
     limits: CandidateLimits | None = None,
-    more: Sequence[DAG] = (),
+    more: Sequence[Family] = (),
 ) -> Counting:
     """The dialogue before its first request; raises DataError where the columns are numbers.
 
@@ -435,7 +446,7 @@ def open_dialogue(
     choose : "counts" makes one request, "climb" as many more as `count_rounds` (at least 0).
     ess, seed : equivalent sample size of BDeu; seed of the run.
     limits : of candidates and tables.
-    more : structures whose families are asked for, too, without being candidates.
+    more : families that are asked for, too, as for `candidates_of`.
     """
     bounds = limits or CandidateLimits()
     candidates = candidates_of(classes, schema, consensus, bounds, more)

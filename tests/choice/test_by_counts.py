@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from fedbn.choice.by_counts import begin, choice_of, climb_on, counted_of
-from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of, cells_of
+from fedbn.choice.candidates import (
+    Candidate,
+    CandidateLimits,
+    Candidates,
+    candidates_of,
+    cells_of,
+    sent_families,
+)
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import path_states
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
+from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, count_families, families_of
 from fedbn.networks.fitting import fit_parameters, parameters_of
@@ -82,6 +92,37 @@ def test_parents_of_families_that_are_left_out_are_asked_for_one_by_one(asia: Fe
         first = own | {family for family in found.families if len(family.parents) == 1}
         taken_by_first = sum(cells_of(schema, family) for family in first)
         assert room < 2 * taken_by_first < 2 * room
+
+
+def test_families_that_sites_sent_are_ordered_by_how_many_sent_them() -> None:
+    chain, fork = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["ab", "ac"])
+    once, weighted = merge_inputs([chain, fork, fork]), merge_inputs([chain, fork], [3, 1])
+    shared = [Family(0, ()), Family(1, (0,))]
+    assert sent_families([once]) == [*shared, Family(2, (0,)), Family(2, (1,))]
+    assert sent_families([weighted]) == [*shared, Family(2, (1,)), Family(2, (0,))]
+    # 1/3 + 3/4 against 2/3 + 1/4, in either order of the classes
+    assert sent_families([once, weighted]) == sent_families([weighted, once])
+    assert sent_families([once, weighted])[2] == Family(2, (1,))
+
+
+def test_families_that_sites_sent_are_asked_for_where_there_is_room(asia: Federation) -> None:
+    of = classes_of(asia), asia.result.schema, taken(asia)
+    plain = candidates_of(*of)
+    full = DAG(plain.listed[0].dag.names, np.triu(np.ones((8, 8), dtype=bool), k=1))
+    others = [each for each in families_of([full]) if each not in set(plain.families)]
+    found = candidates_of(*of, more=[*plain.families, *others])
+    assert found.families == tuple(sorted({*plain.families, *others}))
+    assert [each.dag for each in found.listed] == [each.dag for each in plain.listed]
+    room = sum(cells_of(asia.result.schema, each) for each in plain.families)
+    tight = candidates_of(*of, CandidateLimits(cells=room), more=others)
+    assert (tight.families, tight.left_out) == (plain.families, ())
+    every = [
+        Family(node, tuple(sorted({*rest})))
+        for node in range(8)
+        for size in (2, 3)
+        for rest in combinations({*range(8)} - {node}, size)
+    ]
+    assert len(candidates_of(*of, more=every).families) == 2 * len(plain.families)
 
 
 def test_limits_leave_families_out_and_name_them(asia: Federation) -> None:

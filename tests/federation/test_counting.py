@@ -15,6 +15,7 @@ from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.networks.catalog import load_network
+from fedbn.networks.family_counts import families_of
 from fedbn.scores import make_score, total_score
 from fedbn.search.ges import ges
 from tests import naive_choice_by_counts as naive
@@ -60,6 +61,16 @@ def test_counts_ask_once_and_climb_asks_on(asia: Federation) -> None:
     none, requests = dialogue(asia, "climb", rounds=0)
     assert requests == 1
     assert none.climb.dag == once.climb.dag
+
+
+def test_families_of_what_sites_sent_are_asked_for(asia: Federation) -> None:
+    opened = open_counting(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
+    wanted = opened.request()
+    assert wanted is not None
+    sent = families_of(dag for reply in asia.replies for dag in reply.dags)
+    on_paths = families_of(candidate.dag for candidate in opened.candidates.listed)
+    assert set(sent) <= set(wanted.tables.families)
+    assert not set(sent) <= set(on_paths)
 
 
 def test_the_result_has_the_choice_and_its_distance_to_the_inputs(asia: Federation) -> None:
