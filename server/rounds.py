@@ -27,6 +27,7 @@ from fedbn.federation.missing_shares import read_shares
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import ClientReply, ServerState
+from fedbn.wording import count_of
 from server.checkpoint import keep
 from server.handshake import Handshake
 from server.replies import LOG, REMARKS, arrays_in, diagnostic, record_of, task_record
@@ -121,6 +122,6 @@ def _facts(state: ServerState, good: int, refused: int) -> str:
     consensus = state.fused.consensus
     theta = "" if consensus.theta is None else f", θ {float(consensus.theta):g}"
     return (
-        f"{good} good, {refused} refused; {len(consensus.dag.edges)} edges, mean SMHD "
+        f"{good} good, {refused} refused; {count_of(consensus.dag.n_edges, 'edge')}, mean SMHD "
         f"{float(consensus.mean_smhd):g}, gap {float(consensus.gap):g}{theta}"
     )

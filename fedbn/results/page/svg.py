@@ -11,6 +11,7 @@ from typing import Any
 from fedbn.results.page.states import BACKWARD, FORWARD, NONE, OPEN
 from fedbn.results.page.words import number
 from fedbn.results.palette import shade_of
+from fedbn.wording import count_of
 
 WIDTH, HEIGHT = 720, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 14, 46
@@ -234,7 +235,8 @@ def _point(
 ) -> str:  # fmt: skip
     x = _x([place[0] for place in places].index(state["theta"]), places)
     name = "G+" if state["theta"] is None else f"θ = {state['theta']}"
-    label = f"{reading}, {name}: {state['edges']} edges, mean SMHD {number(state['smhd'])}"
+    edges = count_of(state["edges"], "edge")
+    label = f"{reading}, {name}: {edges}, mean SMHD {number(state['smhd'])}"
     return (
         f'<circle class="point r{r}{" chosen" if chosen else ""}" data-r="{r}" data-s="{s}" '
         f'cx="{x:g}" cy="{scale.y(state["smhd"]):g}" r="{6 if chosen else 4}">'
