@@ -114,26 +114,24 @@ def _on_unheard(choice: CountedChoice, apart: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _on_standing(choice: CountedChoice) -> list[str]:
+def _on_standing(choice: CountedChoice) -> Iterator[str]:
     """Where more than structures would be worse than structures (`fedbn.choice.decisive`)."""
-    if not choice.stands:
-        return []
-    return [
-        "what the counts prefer is better than the consensus of the structures by the rows of few "
-        "sites alone, so the consensus of the structures stands"
-    ]
+    if choice.stands:
+        yield (
+            "what the counts prefer is better than the consensus of the structures by the rows of "
+            "few sites alone, so the consensus of the structures stands"
+        )
 
 
-def _on_pivotal(choice: CountedChoice) -> list[str]:
+def _on_pivotal(choice: CountedChoice) -> Iterator[str]:
     """On whose rows the choice hangs (`fedbn.choice.decisive`)."""
-    if not choice.pivotal:
-        return []
-    named = list_some(choice.pivotal, len(choice.pivotal), quoted=False)
-    tables = "its table is" if len(choice.pivotal) == 1 else "their tables are"
-    return [
-        f"what the counts chose hangs on {named}: the rows of the other sites choose a structure "
-        f"that is {choice.moved} away (SMHD); see whether {tables} like the others"
-    ]
+    if choice.pivotal:
+        named = list_some(choice.pivotal, len(choice.pivotal), quoted=False)
+        tables = "its table is" if len(choice.pivotal) == 1 else "their tables are"
+        yield (
+            f"what the counts chose hangs on {named}: the rows of the other sites choose a "
+            f"structure that is {choice.moved} away (SMHD); see whether {tables} like the others"
+        )
 
 
 def _on_largest(choice: CountedChoice) -> Iterator[str]:
