@@ -16,12 +16,4 @@ def begin_choosing(
     """The dialogue before its first request, about what the rounds gave; raises as the two do."""
     if columns_differ(result):
         return open_judged(result, settings, ess)
-    return open_counting(
-        result,
-        choose=settings.choose,
-        count_rounds=settings.count_rounds,
-        ess=ess,
-        seed=seed,
-        site_column=settings.site_column,
-        seconds=settings.seconds,
-    )
+    return open_counting(result, settings, ess, seed)

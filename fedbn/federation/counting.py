@@ -59,6 +59,7 @@ from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.far_sites import far_sites
+from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -355,23 +356,15 @@ class Counting:
 
 
 def open_counting(
-    result: FederationResult,
-    *,
-    choose: str,
-    count_rounds: int,
-    ess: float,
-    seed: int,
-    limits: CandidateLimits | None = None,
-    site_column: str | None = None,
-    seconds: float | None = None,
+    result: FederationResult, settings: ConsensusSettings, ess: float, seed: int
 ) -> Counting:
     """The dialogue before its first request, about what the last round gave, with all its classes.
 
-    `seconds` is the time limit of the server's own work (None: no limit). `site_column` is constant
-    within every site: it may be a parent of any other column. The other settings are as for
-    `open_dialogue`, which says what is raised. Raises ConfigError, too, where the site column is
-    not constant within every site, or is the same everywhere.
+    Of the settings are `choose`, `count_rounds`, `seconds` and `site_column`. The site column is
+    constant within every site: it may be a parent of any other column. Raises ConfigError where it
+    is not constant within every site, or is the same everywhere; DataError as `open_dialogue`.
     """
+    site_column = settings.site_column
     if site_column is not None and site_column not in result.divided:
         raise ConfigError(
             f"site-column must be constant within every site and differ between sites; "
@@ -379,27 +372,36 @@ def open_counting(
         )
     structures = {reply.client: reply.dags[0] for reply in result.fused_replies}
     split = _split(result, structures)
-    sent = [fused.path.inputs for fused in result.classes]
     asked_too = families_of([medoid(sites, structures) for sites in split or ()])
     if result.schema.kind == "categorical":  # with sums of products a climb needs no request
+        sent = [fused.path.inputs for fused in result.classes]
         asked_too = (*asked_too, *sent_families(sent))
+    opened = dialogue_about(result, settings, ess, seed, asked_too)
+    opened = replace(opened, structures=structures, split=split)
+    if site_column is not None:
+        return _over_sites(opened, site_column)
+    return replace(opened, time=ChoosingTime(settings.seconds, SEARCHING))
+
+
+def dialogue_about(
+    result: FederationResult,
+    settings: ConsensusSettings,
+    ess: float,
+    seed: int,
+    more: Sequence[Family] = (),
+) -> Counting:
+    """`open_dialogue` about all classes of a result, whose knowledge is kept."""
     opened = open_dialogue(
         states_of_classes(result),
         result.schema,
-        joined_pairs(dag for inputs in sent for dag in inputs.dags),
+        joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags),
         Candidate(result.row_weight, result.consensus.state, result.consensus.dag),
-        choose=choose,
-        count_rounds=count_rounds,
+        settings,
         ess=ess,
         seed=seed,
-        limits=limits,
-        more=asked_too,
+        more=more,
     )
-    known = result.path.knowledge
-    opened = replace(opened, structures=structures, split=split, knowledge=known)
-    if site_column is not None:
-        return replace(_over_sites(opened, site_column), time=ChoosingTime(seconds))
-    return replace(opened, time=ChoosingTime(seconds, SEARCHING))
+    return replace(opened, knowledge=result.path.knowledge)
 
 
 def _split(result: FederationResult, structures: Mapping[str, DAG]) -> Groups | None:
@@ -428,9 +430,8 @@ def open_dialogue(
     schema: Schema,
     pairs: Bools,
     consensus: Candidate,
+    settings: ConsensusSettings,
     *,
-    choose: str,
-    count_rounds: int,
     ess: float,
     seed: int,
     limits: CandidateLimits | None = None,
@@ -443,15 +444,18 @@ def open_dialogue(
     classes, schema : what may be chosen, and the agreed schema.
     pairs : bool [n, n], symmetric: the pairs that some site joined, where a climb begins.
     consensus : what the structures alone chose.
-    choose : "counts" makes one request, "climb" as many more as `count_rounds` (at least 0).
+    settings : of them are `choose` ("counts" makes one request, "climb" as many more as
+        `count_rounds`), and `seconds`, the time limit of the server's own work.
     ess, seed : equivalent sample size of BDeu; seed of the run.
     limits : of candidates and tables.
     more : families that are asked for, too, as for `candidates_of`.
     """
     bounds = limits or CandidateLimits()
     candidates = candidates_of(classes, schema, consensus, bounds, more)
-    rounds, prior = count_rounds if choose == "climb" else 0, EdgePrior.over(schema.n)
-    return Counting(schema, pairs, consensus, candidates, rounds, ess, seed, bounds, prior=prior)
+    rounds = settings.count_rounds if settings.choose == "climb" else 0
+    prior, time = EdgePrior.over(schema.n), ChoosingTime(settings.seconds)
+    of = schema, pairs, consensus, candidates, rounds, ess, seed, bounds
+    return Counting(*of, prior=prior, time=time)
 
 
 def states_of_classes(result: FederationResult) -> ClassStates:

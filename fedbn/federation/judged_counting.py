@@ -18,7 +18,7 @@ from typing import Any
 
 from fedbn.arrays import Bools
 from fedbn.choice.by_counts import CountedChoice
-from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, cells_of
+from fedbn.choice.candidates import CandidateLimits, Candidates, cells_of
 from fedbn.choice.choosing_time import ChoosingTime
 from fedbn.choice.judged import (
     CountsOfSites,
@@ -29,10 +29,10 @@ from fedbn.choice.judged import (
     judged_mechanisms,
     wanted_moves,
 )
-from fedbn.choice.neighbours import joined_pairs, within_limits
+from fedbn.choice.neighbours import within_limits
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
-from fedbn.federation.counting import Counting, open_dialogue, states_of_classes
+from fedbn.federation.counting import Counting, dialogue_about
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
@@ -128,10 +128,7 @@ class JudgedCounting:
 
 
 def open_judged(
-    result: FederationResult,
-    settings: ConsensusSettings,
-    ess: float,
-    limits: CandidateLimits | None = None,
+    result: FederationResult, settings: ConsensusSettings, ess: float
 ) -> JudgedCounting:
     """The dialogue before its first request, about what the last round gave, with all its classes.
 
@@ -143,19 +140,7 @@ def open_judged(
             f"site-column {settings.site_column!r} is for sites with the same columns: no move of "
             "its edges would have a site for a judge"
         )
-    opened = open_dialogue(
-        states_of_classes(result),
-        result.schema,
-        joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags),
-        Candidate(result.row_weight, result.consensus.state, result.consensus.dag),
-        choose=settings.choose,
-        count_rounds=settings.count_rounds,
-        ess=ess,
-        seed=0,
-        limits=limits,
-    )
-    known, time = result.path.knowledge, ChoosingTime(settings.seconds)
-    opened = replace(opened, knowledge=known, time=time)
+    opened = dialogue_about(result, settings, ess, seed=0)
     return by_moves(opened, columns_of(result), settings.min_judges)
 
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from fedbn.arrays import Ints
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import SUMMED_LIMITS, Candidate, CandidateLimits
-from fedbn.choice.choosing_time import ChoosingTime
 from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.errors import DataError, MessageError, NetworkError, QuorumError, StructureError
@@ -111,14 +110,12 @@ def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -
         result.schema,
         votes.matrix(votes.classes.sum(axis=0)) > 0,
         Candidate(1.0, consensus.state, consensus.dag),
-        choose=run.consensus.choose,
-        count_rounds=run.consensus.count_rounds,
+        run.consensus,
         ess=run.learner.ess,
         seed=run.seed,
         limits=limits,
     )
-    time = ChoosingTime(run.consensus.seconds)
-    return replace(opened, knowledge=run.consensus.known, time=time)
+    return replace(opened, knowledge=run.consensus.known)
 
 
 def summed_parameters(

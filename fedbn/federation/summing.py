@@ -54,7 +54,7 @@ def choose_by_sums(
         return result
     if columns_differ(result):
         return choose_by_judged_sums(result, scatters, settings)
-    opened = open_counting(result, choose=settings.choose, count_rounds=0, ess=1.0, seed=seed)
+    opened = open_counting(result, settings, ess=1.0, seed=seed)
     end = None if settings.seconds is None else time.monotonic() + settings.seconds
     groups = _groups(opened, scatters, end)
     apart = Sites()

@@ -117,7 +117,9 @@ class Sites:
         """The result by counts, the dialogue at its end, and the one after the first request where
         nobody is left out."""
         result = self.fuse()
-        opened = open_counting(result, choose=choose, count_rounds=3, ess=1.0, seed=1)
+        opened = open_counting(
+            result, ConsensusSettings(choose=choose, count_rounds=3, seconds=None), ess=1.0, seed=1
+        )
         state, unguarded = opened, opened
         while (wanted := state.request()) is not None:
             answers = {s: answer_request(wanted, table, 1.0) for s, table in self.tables.items()}

@@ -63,8 +63,15 @@ def fused(dags: dict[str, DAG], schema: Schema) -> FederationResult:
     return result
 
 
+def begin(
+    result: FederationResult, choose: str, rounds: int, seconds: float | None = None
+) -> Counting:
+    rule = ConsensusSettings(choose=choose, count_rounds=rounds, seconds=seconds)
+    return open_counting(result, rule, ess=1.0, seed=1)
+
+
 def heard(result: FederationResult, tables: dict[str, Dataset], choose: str = "counts") -> Counting:
-    state = open_counting(result, choose=choose, count_rounds=2, ess=1.0, seed=1)
+    state = begin(result, choose, 2)
     while (wanted := state.request()) is not None:
         state = state.hear({name: answer_request(wanted, t, 1.0) for name, t in tables.items()})
     return state
@@ -72,7 +79,7 @@ def heard(result: FederationResult, tables: dict[str, Dataset], choose: str = "c
 
 def of_all_sums(result: FederationResult, tables: dict[str, Dataset]) -> DAG:
     """What the sums over all sites choose, where nobody is left out."""
-    state = open_counting(result, choose="counts", count_rounds=0, ess=1.0, seed=1)
+    state = begin(result, "counts", 0)
     wanted = state.request()
     assert wanted is not None
     answers = [answer_request(wanted, table, 1.0) for table in tables.values()]
@@ -163,7 +170,7 @@ def test_what_a_site_that_is_left_out_does_afterwards_changes_nothing(child: Fed
     assert whole.climb is not None
     assert whole.climb.rounds > 0
     for later in (None, child.tables["n0"].take(np.arange(500))):
-        state = open_counting(result, choose="climb", count_rounds=2, ess=1.0, seed=1)
+        state = begin(result, "climb", 2)
         while (wanted := state.request()) is not None:
             of = tables if state.climb is None else {**tables, "x0": later}
             state = state.hear(

@@ -36,7 +36,9 @@ def choose(tables: dict[str, Dataset], schema: Schema) -> tuple[FederationResult
     settings = ConsensusSettings(choose="counts")
     result = server_round(ServerState(schema, len(tables)), replies, (), settings).result
     assert result is not None
-    state = open_counting(result, choose="counts", count_rounds=0, ess=1.0, seed=1)
+    state = open_counting(
+        result, ConsensusSettings(choose="counts", count_rounds=0, seconds=None), ess=1.0, seed=1
+    )
     while (wanted := state.request()) is not None:
         answers = {name: answer_request(wanted, table, 1.0) for name, table in tables.items()}
         state = state.hear(answers)

@@ -30,7 +30,12 @@ def asia() -> Federation:
 def requests_of(case: Federation) -> list[FamilyRequest]:
     """All that a climb with default settings asks, to its end."""
     rounds = ConsensusSettings().count_rounds
-    state = open_counting(case.result, choose="climb", count_rounds=rounds, ess=1.0, seed=1)
+    state = open_counting(
+        case.result,
+        ConsensusSettings(choose="climb", count_rounds=rounds, seconds=None),
+        ess=1.0,
+        seed=1,
+    )
     asked = []
     while (wanted := state.request()) is not None:
         asked.append(wanted)

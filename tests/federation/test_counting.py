@@ -13,6 +13,8 @@ from fedbn.federation.choice_record import choice_facts, choice_from_dict, choic
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
 from fedbn.federation.run_remarks import run_remarks
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import FederationResult
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import families_of
@@ -34,6 +36,13 @@ def answers(case: Federation, wanted: FamilyRequest) -> dict[str, FamilyAnswer]:
     return {site: answer_request(wanted, table, 1.0) for site, table in case.tables.items()}
 
 
+def begin(
+    result: FederationResult, choose: str, rounds: int, seconds: float | None = None
+) -> Counting:
+    rule = ConsensusSettings(choose=choose, count_rounds=rounds, seconds=seconds)
+    return open_counting(result, rule, ess=1.0, seed=1)
+
+
 def dialogue(
     case: Federation,
     choose: str,
@@ -41,9 +50,7 @@ def dialogue(
     sites: Sites | None = None,
     seconds: float | None = None,
 ):
-    state = open_counting(
-        case.result, choose=choose, count_rounds=rounds, ess=1.0, seed=1, seconds=seconds
-    )
+    state = begin(case.result, choose, rounds, seconds)
     number = 0
     while (wanted := state.request()) is not None:
         given = answers(case, wanted) if sites is None else sites(wanted, number)
@@ -64,7 +71,7 @@ def test_counts_ask_once_and_climb_asks_on(asia: Federation) -> None:
 
 
 def test_families_of_what_sites_sent_are_asked_for(asia: Federation) -> None:
-    opened = open_counting(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
+    opened = begin(asia.result, "counts", 0)
     wanted = opened.request()
     assert wanted is not None
     sent = families_of(dag for reply in asia.replies for dag in reply.dags)
@@ -146,7 +153,7 @@ def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> 
 
 
 def test_without_an_answer_the_structures_choose(asia: Federation) -> None:
-    state: Counting = open_counting(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
+    state: Counting = begin(asia.result, "counts", 0)
     assert state.conclude(asia.result) is asia.result
 
 
@@ -161,7 +168,7 @@ def test_the_record_of_a_choice_is_exact(asia: Federation) -> None:
 
 def test_an_edge_must_gain_what_it_costs(asia: Federation) -> None:
     """Where edges are dear none is chosen; what is reported is BDeu alone, whatever they cost."""
-    state = open_counting(asia.result, choose="climb", count_rounds=3, ess=1.0, seed=1)
+    state = begin(asia.result, "climb", 3)
     assert state.prior == EdgePrior.over(8)
     state = replace(state, prior=EdgePrior(10**300))
     while (wanted := state.request()) is not None:
@@ -214,7 +221,7 @@ def test_alarm_with_300_rows_gains_no_edges_by_chance() -> None:
     """Among the many families of a climb some win by chance, where an edge costs nothing."""
     case = federation("alarm", sites=3, rows=300, seed=3)
     truth = load_network("alarm").dag
-    opened = open_counting(case.result, choose="climb", count_rounds=10, ess=1.0, seed=1)
+    opened = begin(case.result, "climb", 10)
     reached = []
     for state in (opened, replace(opened, prior=FREE)):
         while (wanted := state.request()) is not None:
