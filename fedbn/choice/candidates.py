@@ -11,9 +11,8 @@ are counted, and go into the ordering search as all do. Only a structure whose f
 counted has a score. The consensus of the structures is always among them: where one of its families
 cannot be counted, that variable keeps the parents it has there (`Candidates.uncounted`).
 
-Families of what the sites sent are asked for, too, where there is room: first those that most sites
-sent, and at most as many again. A fusion often lacks them, and where hostile sites lead the paths
-away, these are what is left of the honest sites.
+Further families are asked for where there is room, at most as many again: those that sites sent,
+and those that votes make likely (`fedbn.choice.further_families`).
 
 Where the limits leave families out, their variables with each of their parents alone are asked for
 first, after the consensus, the smallest first, in half of the room. Else the large families of few
@@ -23,15 +22,12 @@ largest, is nobody's parent, and what it explains joins its children with one an
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import islice
 
 from fedbn.consensus.threshold import PathState
 from fedbn.data.schema import Schema
-from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import LARGEST_TABLE, SMALL_CELLS, Family, families_of
 from fedbn.networks.network import configurations
@@ -163,19 +159,6 @@ def _candidates_within(
         tuple(sorted(asked.left_out)),
         tuple(sorted(uncounted)),
     )
-
-
-def sent_families(classes: Iterable[MergedInputs]) -> list[Family]:
-    """The families of what the sites sent, first those that most of them have, by weight and the
-    mean of the classes; ties in the order of the families."""
-    shares = defaultdict[Family, Fraction](Fraction)
-    for inputs in classes:
-        weights = Counter[Family]()
-        for dag, weight in zip(inputs.dags, inputs.weights, strict=True):
-            weights.update(dict.fromkeys(families_of([dag]), weight))
-        for family, weight in weights.items():
-            shares[family] += Fraction(weight, inputs.total)
-    return sorted(shares, key=lambda family: (-shares[family], family))
 
 
 def with_column(

@@ -44,16 +44,17 @@ from fedbn.choice.candidates import (
     CandidateLimits,
     Candidates,
     candidates_of,
-    sent_families,
     with_column,
 )
 from fedbn.choice.choosing_time import SEARCHING, ChoosingTime, Work
 from fedbn.choice.decisive import verdict_on
+from fedbn.choice.further_families import sent_families, voted_families
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
 from fedbn.choice.site_sums import Liking, Sums, Worth, are_few
 from fedbn.consensus.threshold import PathState, path_states
+from fedbn.consensus.votes import votes_of
 from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
@@ -375,7 +376,8 @@ def open_counting(
     asked_too = families_of([medoid(sites, structures) for sites in split or ()])
     if result.schema.kind == "categorical":  # with sums of products a climb needs no request
         sent = [fused.path.inputs for fused in result.classes]
-        asked_too = (*asked_too, *sent_families(sent))
+        voted = voted_families(votes_of(inputs) for inputs in sent)
+        asked_too = (*asked_too, *sent_families(sent), *voted)
     opened = dialogue_about(result, settings, ess, seed, asked_too)
     opened = replace(opened, structures=structures, split=split)
     if site_column is not None:

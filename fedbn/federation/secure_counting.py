@@ -1,20 +1,22 @@
 """Choosing by counts, and parameters, where the server has sums over the sites and nothing else.
 
 Both are questions that go on where those on structures ended, under the same masks. Every sum is
-that of the open run, so both choose and estimate as it does. All sites must answer: without one of
-them there are no counts, and the result stays as it is. Where sites have different columns, moves
+that of the open run, so both choose and estimate as it does; but nobody knows the families that
+single sites sent, which the open run asks about, too. All sites must answer: without one of them
+there are no counts, and the result stays as it is. Where sites have different columns, moves
 choose, and what would be a site's answer in the open is the sum over a block. Where columns are
 numbers, sums of products choose (`secure_summing.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from fedbn.arrays import Ints
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import SUMMED_LIMITS, Candidate, CandidateLimits
+from fedbn.choice.further_families import voted_families
 from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.errors import DataError, MessageError, NetworkError, QuorumError, StructureError
@@ -24,7 +26,7 @@ from fedbn.federation.family_message import FamilyAnswer
 from fedbn.federation.judged_counting import JudgedCounting, by_moves
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_rounds import SecureResult
-from fedbn.networks.family_counts import FamilyTables, families_of
+from fedbn.networks.family_counts import Family, FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of, parameters_where_known
 from fedbn.networks.parameter_sources import FittedParameters, ParameterSources
 from fedbn.secure.family_sums import (
@@ -84,17 +86,20 @@ def _open_dialogue(result: SecureResult, run: ServerRun) -> Counting | JudgedCou
     to be no longer for that."""
     columns = result.columns_answered
     if all(len(own) == result.schema.n for own in columns):
-        return open_summed(result, run, SUMMED_LIMITS)
+        return open_summed(result, run, SUMMED_LIMITS, voted_families([result.votes]))
     cells = SUMMED_LIMITS.cells // len(set(columns))
     opened = open_summed(result, run, replace(SUMMED_LIMITS, cells=cells))
     of_sites = dict(zip(result.clients, map(frozenset, columns), strict=True))
     return by_moves(opened, of_sites, run.consensus.min_judges)
 
 
-def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -> Counting:
+def open_summed(
+    result: SecureResult, run: ServerRun, limits: CandidateLimits, more: Sequence[Family] = ()
+) -> Counting:
     """The dialogue about the states of all paths; pairs that some site joined have votes.
 
     limits : of candidates and tables.
+    more : families that are asked for, too, as for `candidates_of`.
     """
     consensus = result.consensus
     assert result.path is not None
@@ -114,6 +119,7 @@ def open_summed(result: SecureResult, run: ServerRun, limits: CandidateLimits) -
         ess=run.learner.ess,
         seed=run.seed,
         limits=limits,
+        more=more,
     )
     return replace(opened, knowledge=run.consensus.known)
 

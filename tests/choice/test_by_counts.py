@@ -14,7 +14,6 @@ from fedbn.choice.candidates import (
     Candidates,
     candidates_of,
     cells_of,
-    sent_families,
 )
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
@@ -22,7 +21,6 @@ from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import path_states
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
-from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, count_families, families_of
 from fedbn.networks.fitting import fit_parameters, parameters_of
@@ -94,18 +92,7 @@ def test_parents_of_families_that_are_left_out_are_asked_for_one_by_one(asia: Fe
         assert room < 2 * taken_by_first < 2 * room
 
 
-def test_families_that_sites_sent_are_ordered_by_how_many_sent_them() -> None:
-    chain, fork = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["ab", "ac"])
-    once, weighted = merge_inputs([chain, fork, fork]), merge_inputs([chain, fork], [3, 1])
-    shared = [Family(0, ()), Family(1, (0,))]
-    assert sent_families([once]) == [*shared, Family(2, (0,)), Family(2, (1,))]
-    assert sent_families([weighted]) == [*shared, Family(2, (1,)), Family(2, (0,))]
-    # 1/3 + 3/4 against 2/3 + 1/4, in either order of the classes
-    assert sent_families([once, weighted]) == sent_families([weighted, once])
-    assert sent_families([once, weighted])[2] == Family(2, (1,))
-
-
-def test_families_that_sites_sent_are_asked_for_where_there_is_room(asia: Federation) -> None:
+def test_further_families_are_asked_for_where_there_is_room(asia: Federation) -> None:
     of = classes_of(asia), asia.result.schema, taken(asia)
     plain = candidates_of(*of)
     full = DAG(plain.listed[0].dag.names, np.triu(np.ones((8, 8), dtype=bool), k=1))
