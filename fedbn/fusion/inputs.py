@@ -163,10 +163,12 @@ def merge_inputs(
         if dag.names not in orders:
             orders[dag.names] = _name_order(dag, names, i)
             places[dag.names] = np.argsort(orders[dag.names])
-        groups.setdefault(_key(places[dag.names][dag.arcs], len(names)), []).append(i)
+        arcs = dag.arcs if dag.names == names else places[dag.names][dag.arcs]
+        groups.setdefault(_key(arcs, len(names)), []).append(i)
     members = [groups[key] for key in sorted(groups)]
     distinct = [dags[own[0]] for own in members]
-    return _merge(names, [dag.permute(orders[dag.names]) for dag in distinct], members, given)
+    ordered = [d if d.names == names else d.permute(orders[d.names]) for d in distinct]
+    return _merge(names, ordered, members, given)
 
 
 def _key(arcs: NDArray[np.integer[Any]], n: int) -> bytes:
