@@ -294,19 +294,22 @@ def own_residuals(
     request: ResidualRequest, table: Dataset, wanted: MixedFamilies, answering: Answering
 ) -> Ints:
     """The vector that a site adds for what equations leave, as `own_equations`."""
-    scale, parts = _Scale.of(request.of, wanted.schema), parts_of(wanted, answering)
-    asked = [(part, k) for part in parts for k in range(len(part.wanted.numbers))]
+    scale = _Scale.of(request.of, wanted.schema)
+    asked = [
+        (own is not None, family)
+        for part in parts_of(wanted, answering)
+        for own in [_own_families(part, table)]
+        for family in (own or part.wanted).numbers.values()
+    ]
     if not len(request.weights) == len(request.levels) == len(asked):
         raise MessageError(f"server: there must be equations of {len(asked)} numbers")
     found, above = [np.empty(0, np.int64)], False
-    for (part, place), given, level in zip(asked, request.weights, request.levels, strict=True):
-        own = _own_families(part, table)
-        family = [*(own or part.wanted).numbers.values()][place]
+    for (here, family), given, level in zip(asked, request.weights, request.levels, strict=True):
         q, k = configurations(family.sizes), len(family.columns)
         if len(given) != q * k:
             raise MessageError(f"server: an equation has {len(given)} weights, not {q * k}")
         found.append(np.zeros(q, np.int64))
-        if own is None:
+        if not here:
             continue
         centres = scale.centres_of([table.names[column] for column in family.columns])
         squares = _residual_squares(table, family, centres, np.reshape(given, (q, k)))
