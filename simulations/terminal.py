@@ -149,7 +149,7 @@ def _add_source(table: Table, s: Summary) -> None:
     elif s.reading == "others":
         table.add_row("source", "", "", "what the inputs that are not far agree on")
     elif s.reading == "counts":
-        table.add_row("source", "", "", "exact counts of families")
+        table.add_row("source", "", "", "sums over the rows of the sites")
     else:
         table.add_row("threshold θ", "", "", "G+" if s.theta is None else str(s.theta))
         table.add_row("reading, pooling", "", "", f"{s.reading}, {s.pooling}")
