@@ -150,8 +150,7 @@ def _candidates_within(
             asked.want(each for each in parts if 2 * asked.total <= bounds.cells)
         if lacking <= uncounted:
             listed.append(candidate)
-    fitting = (each for each in more if each not in asked.kept and asked.has_room_for(each))
-    asked.want(islice(fitting, len(asked.kept)))
+    asked.want_too(more)
     listed.sort(key=lambda candidate: candidate.row_weight)
     return Candidates(
         tuple(listed),
@@ -162,9 +161,14 @@ def _candidates_within(
 
 
 def with_column(
-    candidates: Candidates, schema: Schema, column: int, limits: CandidateLimits | None = None
+    candidates: Candidates,
+    schema: Schema,
+    column: int,
+    limits: CandidateLimits | None = None,
+    more: Iterable[Family] = (),
 ) -> Candidates:
-    """The candidates, with one column as a further parent of every family that is asked for.
+    """The candidates, with one column as a further parent of every family that is asked for; `more`
+    as for `candidates_of`, with and without that column.
 
     No site sees an edge of a column that is constant within it; sums over sites do.
     """
@@ -177,6 +181,7 @@ def with_column(
         if column != node and column not in parents and node not in fixed
     )
     left_out = {*candidates.left_out, *asked.left_out}
+    asked.want_too(more)
     return replace(candidates, families=tuple(sorted(asked.kept)), left_out=tuple(sorted(left_out)))
 
 
@@ -197,6 +202,11 @@ class _Asked:
                 self.total += self._cost(family)
             else:
                 self.left_out.add(family)
+
+    def want_too(self, more: Iterable[Family]) -> None:
+        """Ask for the first of these that there is room for, at most as many again."""
+        fitting = (each for each in more if each not in self.kept and self.has_room_for(each))
+        self.want(islice(fitting, len(self.kept)))
 
     def has_room_for(self, family: Family, *, of_consensus: bool = False) -> bool:
         """Whether the limits allow a family beside what is asked for."""

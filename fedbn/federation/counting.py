@@ -36,6 +36,7 @@ from fedbn.choice.by_counts import (
     climb_on,
     counted_families,
     counted_of,
+    family_rule,
     is_over,
     worth_of,
 )
@@ -378,10 +379,12 @@ def open_counting(
         sent = [fused.path.inputs for fused in result.classes]
         voted = voted_families(votes_of(inputs) for inputs in sent)
         asked_too = (*asked_too, *sent_families(sent), *voted)
-    opened = dialogue_about(result, settings, ess, seed, asked_too)
-    opened = replace(opened, structures=structures, split=split)
     if site_column is not None:
-        return _over_sites(opened, site_column)
+        opened = _over_sites(dialogue_about(result, settings, ess, seed), site_column, asked_too)
+        return replace(opened, structures=structures, split=split)
+    keeps = family_rule(result.path.knowledge, result.schema.names)
+    opened = dialogue_about(result, settings, ess, seed, tuple(filter(keeps, asked_too)))
+    opened = replace(opened, structures=structures, split=split)
     return replace(opened, time=ChoosingTime(settings.seconds, SEARCHING))
 
 
@@ -417,10 +420,20 @@ def _split(result: FederationResult, structures: Mapping[str, DAG]) -> Groups | 
     return split_by_structures(structures)
 
 
-def _over_sites(state: Counting, site_column: str) -> Counting:
-    """The dialogue where one column may be joined with all others, and explains the sites."""
+def _over_sites(state: Counting, site_column: str, more: Iterable[Family]) -> Counting:
+    """The dialogue where one column may be joined with all others, and explains the sites; `more`
+    are families that are asked for, too, with that column and without."""
     column = state.schema.names.index(site_column)
-    candidates = with_column(state.candidates, state.schema, column, state.limits)
+    keeps = family_rule(state.knowledge, state.schema.names)
+    both = (
+        Family(node, tuple(sorted({*parents, *own})))
+        for node, parents in more
+        for own in ((), (column,))
+        if node != column or not own
+    )
+    candidates = with_column(
+        state.candidates, state.schema, column, state.limits, filter(keeps, both)
+    )
     pairs = state.pairs.copy()
     pairs[column], pairs[:, column] = True, True
     pairs[column, column] = False

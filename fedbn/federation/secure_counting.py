@@ -14,7 +14,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from fedbn.arrays import Ints
-from fedbn.choice.by_counts import CountedChoice
+from fedbn.choice.by_counts import CountedChoice, family_rule
 from fedbn.choice.candidates import SUMMED_LIMITS, Candidate, CandidateLimits
 from fedbn.choice.further_families import voted_families
 from fedbn.consensus.threshold import Consensus, states_of
@@ -86,7 +86,9 @@ def _open_dialogue(result: SecureResult, run: ServerRun) -> Counting | JudgedCou
     to be no longer for that."""
     columns = result.columns_answered
     if all(len(own) == result.schema.n for own in columns):
-        return open_summed(result, run, SUMMED_LIMITS, voted_families([result.votes]))
+        keeps = family_rule(run.consensus.known, result.schema.names)
+        voted = tuple(filter(keeps, voted_families([result.votes])))
+        return open_summed(result, run, SUMMED_LIMITS, voted)
     cells = SUMMED_LIMITS.cells // len(set(columns))
     opened = open_summed(result, run, replace(SUMMED_LIMITS, cells=cells))
     of_sites = dict(zip(result.clients, map(frozenset, columns), strict=True))

@@ -8,7 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from fedbn.choice.by_counts import family_rule
+from fedbn.choice.candidates import CandidateLimits, Candidates, cells_of
 from fedbn.choice.prior import FREE, EdgePrior
+from fedbn.federation import counting
 from fedbn.federation.choice_record import choice_facts, choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
@@ -16,6 +19,7 @@ from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
 from fedbn.graphs.distances import mean_smhd, smhd
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import families_of
 from fedbn.scores import make_score, total_score
@@ -78,6 +82,45 @@ def test_families_of_what_sites_sent_are_asked_for(asia: Federation) -> None:
     on_paths = families_of(candidate.dag for candidate in opened.candidates.listed)
     assert set(sent) <= set(wanted.tables.families)
     assert not set(sent) <= set(on_paths)
+
+
+def without_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sent_families", "voted_families"):
+        monkeypatch.setattr(counting, name, lambda _: [])
+
+
+def test_of_further_families_those_that_keep_the_knowledge_are_asked_for(
+    asia: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = Knowledge(required=(("asia", "tub"),), forbidden=(("smoke", "bronc"),))
+    result = replace(asia.result, path=replace(asia.result.path, knowledge=known))
+    asked = begin(result, "counts", 0).candidates.families
+    without_further(monkeypatch)
+    of_candidates = begin(result, "counts", 0).candidates.families
+    further = {*asked} - {*of_candidates}
+    assert further
+    assert all(map(family_rule(known, result.schema.names), further))
+
+
+def test_further_families_take_no_room_of_those_with_a_site_column(
+    asia: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = replace(asia.result, divided=("asia",))
+    rule = ConsensusSettings(choose="counts", site_column="asia")
+
+    def asked(cells: int) -> Candidates:
+        limits = CandidateLimits(cells=cells)
+        monkeypatch.setattr(counting, "CandidateLimits", lambda: limits)
+        return open_counting(result, rule, ess=1.0, seed=1).candidates
+
+    wide = asked(10**6)
+    with monkeypatch.context() as plainly:
+        without_further(plainly)
+        plain = asked(10**6)
+    room = sum(cells_of(result.schema, family) for family in plain.families)
+    assert (asked(room).families, asked(room).left_out) == (plain.families, ())
+    assert {*plain.families} < {*wide.families}
+    assert len(wide.families) <= 2 * len(plain.families)
 
 
 def test_the_result_has_the_choice_and_its_distance_to_the_inputs(asia: Federation) -> None:

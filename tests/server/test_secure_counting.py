@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, QuorumError
+from fedbn.federation import secure_counting
 from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.prepared_table import renew
@@ -61,6 +62,21 @@ def test_choice_and_parameters_are_those_of_the_open_run(
         assert choice_to_dict(ours.choice) == choice_to_dict(unknown)
     assert (summed.network is None) == ("parameters" not in change)
     assert f"counts of {ours.families} families" in " ".join(statements(ours))
+
+
+def test_of_voted_families_those_that_keep_the_knowledge_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = '{"forbidden": [["smoke", "bronc"]]}'
+    more: list[Family] = []
+    opens = secure_counting.open_summed
+    monkeypatch.setattr(
+        secure_counting, "open_summed", lambda *of: more.extend(of[3]) or opens(*of)
+    )
+    found = run_experiment(SUMMED.change(choose="counts", knowledge=known)).result
+    bronc, smoke = map(found.schema.index, ("bronc", "smoke"))
+    assert any(smoke in family.parents for family in more)
+    assert not any(family.node == bronc and smoke in family.parents for family in more)
 
 
 def test_moral_votes_have_parameters_too() -> None:
