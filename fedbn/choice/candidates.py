@@ -115,7 +115,8 @@ def candidates_of(
     consensus : what the structures alone chose; always a candidate.
     limits : what is asked about at most.
     more : families that are asked for, too, where there is room, the first ones first: at most as
-        many as those of the candidates. Those that do not fit are not among the families left out.
+        many as those of the candidates, and of no more parents. Those that do not fit are not among
+        the families left out.
     """
     of = classes, schema, consensus, limits or CandidateLimits(), more
     found = _candidates_within(*of)
@@ -204,8 +205,11 @@ class _Asked:
                 self.left_out.add(family)
 
     def want_too(self, more: Iterable[Family]) -> None:
-        """Ask for the first of these that there is room for, at most as many again."""
-        fitting = (each for each in more if each not in self.kept and self.has_room_for(each))
+        """Ask for the first of these that there is room for, at most as many again, and of no more
+        parents: a site that refuses so many (`counts-max-parents`) gives no counts at all."""
+        most = max((len(each.parents) for each in self.kept), default=0)
+        small = (each for each in more if len(each.parents) <= most)
+        fitting = (each for each in small if each not in self.kept and self.has_room_for(each))
         self.want(islice(fitting, len(self.kept)))
 
     def has_room_for(self, family: Family, *, of_consensus: bool = False) -> bool:

@@ -96,8 +96,12 @@ def test_further_families_are_asked_for_where_there_is_room(asia: Federation) ->
     of = classes_of(asia), asia.result.schema, taken(asia)
     plain = candidates_of(*of)
     full = DAG(plain.listed[0].dag.names, np.triu(np.ones((8, 8), dtype=bool), k=1))
-    others = [each for each in families_of([full]) if each not in set(plain.families)]
-    found = candidates_of(*of, more=[*plain.families, *others])
+    most = max(len(each.parents) for each in plain.families)
+    many = [each for each in families_of([full]) if len(each.parents) > most]
+    others = [each for each in families_of([full]) if each not in {*plain.families, *many}]
+    assert others
+    assert many
+    found = candidates_of(*of, more=[*many, *plain.families, *others])
     assert found.families == tuple(sorted({*plain.families, *others}))
     assert [each.dag for each in found.listed] == [each.dag for each in plain.listed]
     room = sum(cells_of(asia.result.schema, each) for each in plain.families)
