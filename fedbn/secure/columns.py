@@ -78,7 +78,12 @@ class Answering:
 
     def having(self, columns: Collection[int]) -> tuple[AlikeSites, ...]:
         """The blocks that answer for all of these."""
-        return tuple(each for each in self.blocks if set(columns) <= set(each.columns))
+        return tuple(each for each, own in self._sets if own.issuperset(columns))
+
+    @cached_property
+    def _sets(self) -> tuple[tuple[AlikeSites, frozenset[int]], ...]:
+        """The blocks, and their columns: every family is looked for in every block."""
+        return tuple((each, frozenset(each.columns)) for each in self.blocks)
 
     def part(self, columns: Sequence[int]) -> Schema:
         """The schema of some columns."""

@@ -17,13 +17,14 @@ from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import prefer, select_among
 from fedbn.consensus.threshold import select_consensus
 from fedbn.consensus.votes import lower_bound, moral_votes_of
+from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.secure.answers import answer
-from fedbn.secure.columns import Columns, blocks_of
+from fedbn.secure.columns import Answering, Columns, blocks_of
 from fedbn.secure.masks import Key
 from fedbn.secure.path import secure_path, secure_votes
 from fedbn.secure.selection import secure_consensus
@@ -351,3 +352,21 @@ def test_columns_of_the_terms_are_sorted_and_of_all_members() -> None:
     for wrong in (((1, 0),) * 4, ((0,),), ((-1, 0),) * 4):
         with pytest.raises(ValueError, match="canonical|well formed"):
             Terms.from_text(replace(terms, columns=wrong).to_text())
+
+
+def test_the_columns_of_a_block_are_read_once_for_all_families() -> None:
+    reads: list[int] = []
+
+    class Own(tuple):
+        def __iter__(self):
+            reads.append(len(self))
+            return super().__iter__()
+
+    schema = Schema.gaussian("abcd")
+    among = Answering(schema, (Own(range(4)), Own(range(3)), Own(range(3))))
+    every, some = ((0, 1, 2, 3), 1), ((0, 1, 2), 2)
+    assert among.having((0, 3)) == (every,)
+    once = len(reads)
+    assert among.having((0, 1)) == (some, every)
+    assert among.having(()) == (some, every)
+    assert len(reads) == once
