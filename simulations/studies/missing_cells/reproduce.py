@@ -8,7 +8,7 @@ from simulations.studies.parts import Asked, StudyPart, study_command
 from simulations.study_cases import study_settings
 
 
-@study_command("Missing cells", seeds=10)
+@study_command("Missing cells", seeds=40)
 def reproduce_missing_cells(asked: Asked) -> dict[str, StudyPart]:
     """Measure how far structures of imputed tables are from those of complete ones, and costs."""
     from simulations.studies.missing_cells.report import sections
