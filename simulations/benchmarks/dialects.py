@@ -69,12 +69,12 @@ TABLES = {
         "?",
         "--ask death --given age=80",
     ),
-    "actg175": PublicTable(
+    "gbsg2": PublicTable(
         "lifelines 0.30.0",
-        {"age": 1, "wtkg": 2.2046, "cd40": 1, "cd80": 1, "cd420": 1},
-        ("hemo", "homo", "drugs", "race", "gender", "symptom", "treat", "cens"),
+        {"age": 1, "tsize": 0.1, "pnodes": 1, "progrec": 1, "estrec": 1, "time": 1},
+        ("horTh", "menostat", "tgrade", "cens"),
         "",
-        "--ask cd420 --given treat=1 cd40=300",
+        "--ask cens --given pnodes=10",
     ),
     "nhefs": PublicTable(
         "causaldata 0.1.5",
