@@ -25,6 +25,7 @@ def treewidth(adjacency: Bools) -> int:
 
     Examples
     --------
+    >>> import numpy as np
     >>> treewidth(~np.eye(4, dtype=bool))
     3
     """
