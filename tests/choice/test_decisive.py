@@ -130,7 +130,7 @@ def child() -> Federation:
 
 def not_moved(of: Federation, hostile: int, choose: str) -> None:
     result, tables = of.beside(hostile)
-    assert smhd(of_all_sums(result, tables), of.honest) >= 6  # unguarded, the attack works
+    assert smhd(of_all_sums(result, tables), of.honest) > 2  # unguarded, the attack works
     state = heard(result, tables, choose)
     assert state.unheard == tuple(f"x{k}" for k in range(hostile))
     chosen = state.conclude(result)
