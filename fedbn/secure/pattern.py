@@ -78,9 +78,13 @@ def operators_of(p: Bits, k_max: int) -> Operators:
 
     found = valid_deletions(p, k_max, MAX_QUERIES)
     if found is None:
+        fits = next(
+            (k for k in range(k_max - 1, -1, -1) if valid_deletions(p, k, MAX_QUERIES)), None
+        )
+        lower = "" if fits is None else f"lower k-max from {k_max} to {fits}, or "
         raise SearchError(
-            f"secure sums ask for at most {MAX_QUERIES} cuts at a time, the fusion has more: "
-            f"lower k-max, which is {k_max}"
+            f"secure sums ask for at most {MAX_QUERIES} cuts at a time, and the fusion has more: "
+            f"{lower}take aggregation = moral-votes, which asks for none"
         )
     xy, given, h = found
     ranked = _rank(xy, h)

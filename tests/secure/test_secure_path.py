@@ -200,10 +200,17 @@ def valid_deletes(p: np.ndarray, k_max: int) -> Generator[tuple[Any, ...], None,
                     yield int(x), int(y), h, tuple(sorted(left | parents))
 
 
-def test_too_many_operators_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pattern, "MAX_QUERIES", 20)
+@pytest.mark.parametrize(
+    ("most", "words"),
+    [(75, "lower k-max from 10 to 1, or take"), (14, "has more: take aggregation")],
+)
+def test_too_many_operators_are_refused(
+    monkeypatch: pytest.MonkeyPatch, most: int, words: str
+) -> None:
+    """15 pairs, each with 4 other neighbours: 15 Deletes with |H| = 0, and 60 with |H| = 1."""
+    monkeypatch.setattr(pattern, "MAX_QUERIES", most)
     complete = DAG("abcdef", np.triu(np.ones((6, 6), bool), k=1))
-    with pytest.raises(SearchError, match="lower k-max"):
+    with pytest.raises(SearchError, match=words):
         driven(secure_path("abcdef", 2, 1), [([complete], [1])] * 2)
 
 
