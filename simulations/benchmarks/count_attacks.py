@@ -1,14 +1,17 @@
 """What hostile sites with made-up rows can do to what counts choose.
 
     python -m simulations.benchmarks.count_attacks --networks child,alarm --hostile 1,2,3
+    python -m simulations.benchmarks.count_attacks --networks random-gaussian:15:25:1 --hostile 1,3
     python -m simulations.benchmarks.count_attacks --networks sachs,hailfinder --honest 5
 
-Ten sites; the honest ones learn by GES (BDeu) from rows of their own. The hostile ones know
-everything and collude: all send one structure, and answer with counts of one table, whose first
-rows are honest and in whose other rows every variable follows its parents, by that structure, with
-some probability. A search changes the structure, the share of honest rows and the probability at
-random, from the honest consensus on, and keeps what does not move the choice less. Everything goes
-through `server_round` and the dialogue of counts as it is.
+Ten sites; the honest ones learn by GES (BDeu; Gaussian BIC where the network's variables are
+numbers) from rows of their own. The hostile ones know everything and collude: all send one
+structure, and answer with counts, or sums of products, of one table, whose first rows are honest
+and in whose other rows every variable follows its parents, by that structure, with some
+probability. With --times each hostile site has so many times the rows of an honest one. A search
+changes the structure, the share of honest rows and the probability at random, from the honest
+consensus on, and keeps what does not move the choice less. Everything goes through `server_round`
+and the dialogue of counts, or sums, as it is.
 
 Drift is the SMHD from what counts choose for the honest sites alone. *unguarded* is the drift of
 the sums over all sites, with the same answers, as if nobody was ever left out; *instead* that with
@@ -29,6 +32,7 @@ from dataclasses import astuple, dataclass, fields, replace
 
 import numpy as np
 
+from fedbn.choice.by_scatters import chosen_by_scatters, own_scores, scores_of_some
 from fedbn.data.dataset import Dataset
 from fedbn.data.partition import partition_dirichlet_latent
 from fedbn.data.schema import Schema
@@ -38,10 +42,12 @@ from fedbn.federation.rounds import server_round
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
+from fedbn.federation.summing import choose_by_sums
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
+from fedbn.scores.scatter import scatter_of_table
 from fedbn.search.ges import ges
 from simulations.benchmarks.arguments import count, counts, parser_of, seed
 from simulations.benchmarks.attack_search import change_edges
@@ -88,9 +94,20 @@ class Attack:
 
     def table(self, rows: Dataset) -> Dataset:
         """The hostile table, the same for the same attack."""
-        made_up = followed_rows(self, rows.schema, rows.n_rows, np.random.default_rng(5))
+        made = followed_rows if rows.schema.kind == "categorical" else followed_numbers
+        made_up = made(self, rows.schema, rows.n_rows, np.random.default_rng(5))
         kept = int(self.honest * rows.n_rows)
-        return Dataset(rows.schema, np.concatenate([rows.codes[:kept], made_up[kept:]]))
+        return Dataset(rows.schema, np.concatenate([rows.table[:kept], made_up[kept:]]))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The result, the sites that were left out, and what would be chosen if nobody was, which is
+    None where two groups are told apart before."""
+
+    result: FederationResult
+    unheard: tuple[str, ...]
+    unguarded: DAG | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,20 +130,39 @@ class Sites:
         tables = {site: attack.table(rows) for site, rows in own.items()}
         return Sites({**tables, **self.tables}, {**dict.fromkeys(own, attack.dag), **self.dags})
 
-    def choose(self, choose: str) -> tuple[FederationResult, Counting, Counting]:
-        """The result by counts, the dialogue at its end, and the one after the first request where
-        nobody is left out."""
+    def choose(self, choose: str) -> Chosen:
+        """What counts choose, or sums of products where columns are numbers."""
         result = self.fuse()
-        opened = open_counting(
-            result, ConsensusSettings(choose=choose, count_rounds=3, seconds=None), ess=1.0, seed=1
-        )
+        rule = ConsensusSettings(choose=choose, count_rounds=3, seconds=None)
+        opened = open_counting(result, rule, ess=1.0, seed=1)
+        if result.schema.kind != "categorical":
+            return self._choose_by_sums(result, opened, rule)
         state, unguarded = opened, opened
         while (wanted := state.request()) is not None:
             answers = {s: answer_request(wanted, table, 1.0) for s, table in self.tables.items()}
             state = state.hear(answers)
             if unguarded.climb is None:
                 unguarded = _sum_of_all(opened, answers)
-        return state.conclude(result), state, unguarded
+        free = None if unguarded.climb is None else unguarded.climb.dag
+        return Chosen(state.conclude(result), state.unheard, free)
+
+    def _choose_by_sums(
+        self, result: FederationResult, opened: Counting, rule: ConsensusSettings
+    ) -> Chosen:
+        scatters = {site: scatter_of_table(table) for site, table in self.tables.items()}
+        chosen = choose_by_sums(result, scatters, rule, seed=1)
+        each, places = list(scatters.values()), list(range(len(scatters)))
+        free = chosen_by_scatters(
+            opened.candidates,
+            opened.schema,
+            scores_of_some(opened.schema, each, own_scores(opened.schema, each), places),
+            opened.pairs,
+            np.random.default_rng(1),
+            consensus=result.consensus.dag,
+            climbs=rule.choose == "climb",
+        )
+        unheard = chosen.choice.unheard if chosen.choice else ()
+        return Chosen(chosen, unheard, None if free is None else free.dag)
 
 
 def _sum_of_all(opened: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
@@ -151,23 +187,39 @@ def followed_rows(
     return codes
 
 
+def followed_numbers(
+    attack: Attack, schema: Schema, rows: int, rng: np.random.Generator
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Values [rows, n] of which each is a sum of its parents, scaled to one standard deviation,
+    with a share of noise: none if `attack.follow` is 1."""
+    values = np.zeros((rows, schema.n))
+    for node in attack.dag.topological_order():
+        noise = rng.standard_normal(rows)
+        parents = np.flatnonzero(attack.dag.adjacency[:, node])
+        said = values[:, parents] @ rng.choice([-1.0, 1.0], len(parents))
+        follow = min(attack.follow, 0.999) if said.std() > 0 else 0.0
+        values[:, node] = follow * said / (said.std() or 1.0) + np.sqrt(1 - follow**2) * noise
+    return values
+
+
 def search_rows(
-    network: str, hostile: int, *, choose: str, rows: int, tries: int, seed: int
+    network: str, hostile: int, *, choose: str, rows: int, times: float, tries: int, seed: int
 ) -> Row:
     """The worst attack of so many hostile sites among ten that a search finds."""
     source, rng = load_network(network), np.random.default_rng([seed, hostile])
-    own = {f"hostile {k}": source.sample(rows, rng) for k in range(hostile)}
+    own = {f"hostile {k}": source.sample(round(times * rows), rng) for k in range(hostile)}
     tables = {f"honest {k}": source.sample(rows, rng) for k in range(SITES - hostile)}
     honest = of_tables(tables)
-    target = honest.choose(choose)[0].consensus.dag
+    target = honest.choose(choose).result.consensus.dag
     now = Attack(honest.fuse().consensus.dag)
-    instead = smhd(of_tables({**own, **tables}).choose(choose)[0].consensus.dag, target)
+    instead = smhd(of_tables({**own, **tables}).choose(choose).result.consensus.dag, target)
     none = Row(network, choose, hostile, tries, -1, -1, 0, 0, False, False, -1, -1, -1)
     best = replace(none, instead=instead, structures=smhd(now.dag, target))
     drift = -1
     for done in range(tries):
         other = now.change(rng) if done else now
-        result, state, unguarded = honest.with_hostile(other, own).choose(choose)
+        chosen = honest.with_hostile(other, own).choose(choose)
+        result, free = chosen.result, chosen.unguarded
         reached = smhd(result.consensus.dag, target)
         if reached >= drift:
             now, drift = other, reached
@@ -177,10 +229,10 @@ def search_rows(
             best = replace(
                 best,
                 drift=reached,
-                unguarded=smhd(unguarded.climb.dag, target) if unguarded.climb else -1,
-                unheard=len(state.unheard),
+                unguarded=-1 if free is None else smhd(free, target),
+                unheard=len(chosen.unheard),
                 pivotal=len(result.choice.pivotal) if result.choice else 0,
-                groups=state.groups is not None,
+                groups=bool(result.groups),
                 stands=result.choice is None or result.choice.stands,
             )
     return best
@@ -222,19 +274,21 @@ def count_left_out(network: str, kind: str, *, choose: str, times: int, seed: in
     for number in range(times):
         rng = np.random.default_rng([seed, KINDS.index(kind), number])
         tables = honest_tables(network, kind, rng)
-        result, state, _ = of_tables(tables).choose(choose)
-        left_out += bool(state.unheard) and state.groups is None
+        chosen = of_tables(tables).choose(choose)
+        result = chosen.result
+        left_out += bool(chosen.unheard) and not result.groups
         pivotal += result.choice is not None and bool(result.choice.pivotal)
-        groups += state.groups is not None
+        groups += bool(result.groups)
         stands += result.choice is not None and result.choice.stands
     return HonestRow(network, kind, times, left_out, pivotal, groups, stands)
 
 
 def of_tables(tables: Mapping[str, Dataset]) -> Sites:
     """Sites that learn from their tables."""
-    names = next(iter(tables.values())).schema.names
-    learned = {site: ges(make_score("bdeu", table)).dag for site, table in tables.items()}
-    return Sites(tables, {site: dag.reorder(names) for site, dag in learned.items()})
+    schema = next(iter(tables.values())).schema
+    score = "bdeu" if schema.kind == "categorical" else "gaussian-bic"
+    learned = {site: ges(make_score(score, table)).dag for site, table in tables.items()}
+    return Sites(tables, {site: dag.reorder(schema.names) for site, dag in learned.items()})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -246,6 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--honest", type=count, help="federations of honest sites, of each kind of rows, instead")
     add("--choose", choices=["counts", "climb"], default="counts")
     add("--rows", type=count, default=2000, help="rows of every site (2000)")
+    add("--times", type=float, default=1.0, help="rows of a hostile site, times --rows (1)")
     add("--tries", type=count, default=100, help="tries of a search (100)")
     add("--seed", type=seed, default=1, help="of everything random (1)")
     options = parser.parse_args(arguments)
@@ -266,6 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 hostile,
                 choose=options.choose,
                 rows=options.rows,
+                times=options.times,
                 tries=options.tries,
                 seed=options.seed,
             )

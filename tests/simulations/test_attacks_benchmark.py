@@ -120,3 +120,23 @@ def test_the_search_against_counts_and_its_honest_federations_are_printed(capsys
     assert [row.split("\t")[:3] for row in rows] == [
         ["asia", kind, "1"] for kind in count_attacks.KINDS
     ]
+
+
+def test_the_search_against_sums_of_products_is_printed(capsys) -> None:
+    network = ["--networks", "random-gaussian:6:8:1", "--rows", "200", "--times", "3"]
+    count_attacks.main([*network, "--hostile", "1", "--tries", "2"])
+    head, row = capsys.readouterr().out.splitlines()
+    found = dict(zip(head.split("\t"), row.split("\t"), strict=True))
+    assert int(found["drift"]) >= 0
+    assert int(found["unguarded"]) >= 0
+
+
+def test_made_up_numbers_follow_their_parents() -> None:
+    dag = DAG.from_edges(("a", "b", "c"), [("a", "b"), ("b", "c")])
+    schema = load_network("random-gaussian:3:2:1").sample(9, np.random.default_rng(1)).schema
+    made = count_attacks.followed_numbers(
+        count_attacks.Attack(dag, follow=0.9), schema, 20_000, np.random.default_rng(2)
+    )
+    found = np.abs(np.corrcoef(made.T))[[0, 1, 0], [1, 2, 2]]
+    assert np.allclose(found, [0.9, 0.9, 0.81], atol=0.02)
+    assert np.allclose(made.std(axis=0), 1, atol=0.02)
