@@ -13,7 +13,7 @@ from fedbn.bounded_file import json_value
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.quantiles import Question
 from fedbn.data.schema import Schema
-from fedbn.errors import MessageError, VersionError
+from fedbn.errors import MessageError, SchemaError, VersionError
 from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_from_arrays
 from fedbn.federation.histogram_message import question_from_text
 from fedbn.federation.message import STRUCTURES, from_arrays
@@ -54,12 +54,14 @@ CUT_SUMS = "query.cut_sums"
 
 @dataclass(frozen=True)
 class Task:
-    """What a train request asks for: the agreed schema, the round from 1, and what the server says
-    about this site's columns; empty for nothing."""
+    """What a train request asks for: the agreed schema, the round from 1, what the server says
+    about this site's columns (empty for nothing), and the schema of secure sums, the agreed one
+    unless the sites of a group have some of its columns only."""
 
     schema: Schema
     round: int
     report: str
+    summed: Schema
 
 
 @said_by(SERVER)
@@ -67,7 +69,23 @@ def task_of(message: Message) -> Task:
     """The task of a train request; raises MessageError."""
     record = _record(message, TASK)
     schema = schema_from_text(record.get("text"), record.get("hash"))
-    return Task(schema, record["round"], printable(record.get("report", ""), MAX_REPORT))
+    report = printable(record.get("report", ""), MAX_REPORT)
+    return Task(schema, record["round"], report, _summed(schema, record.get("columns")))
+
+
+def _summed(schema: Schema, text: str | None) -> Schema:
+    """The agreed schema, or that of the columns that a text lists."""
+    if text is None:
+        return schema
+    try:
+        names = json_value(text)
+        there = set(map(str, names))
+        found = schema.restrict(name for name in schema.names if name in there)
+    except (ValueError, TypeError, SchemaError):
+        found = None
+    if found is None or list(found.names) != names:
+        raise MessageError(f"the columns of the sums must be agreed ones, sorted, not {text!r:.80}")
+    return found
 
 
 @said_by(SERVER)

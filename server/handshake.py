@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
@@ -56,6 +56,10 @@ class Handshake:
     state: ServerState
     remarks: Mapping[int, str]
     columns: Mapping[str, tuple[str, ...]]
+
+    def only(self, clients: Collection[str]) -> Handshake:
+        """The same of some clients alone."""
+        return replace(self, sites=self.sites.only(clients))
 
 
 def wait_for_nodes(grid: Grid, at_least: int, seconds: float) -> tuple[int, ...]:

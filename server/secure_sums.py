@@ -5,11 +5,13 @@ bytes, and then the run ends and names it. Nothing of such a round can be read. 
 request for counts, which a site's policy may refuse, the result is what was known before.
 
 Groups that are given are cohorts of their own, one after the other: sites agree on the schema
-together; keys, roster, terms and all sums are those of one group.
+together; keys, roster, terms and all sums are those of one group. Where sites have different
+columns, a group has the columns of its own sites, and blocks are made within it.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Generator, Iterator, Mapping
@@ -20,7 +22,8 @@ from typing import Any, TypeVar
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 
 from fedbn.arrays import Masked
-from fedbn.errors import MessageError, QuorumError
+from fedbn.data.schema import Schema
+from fedbn.errors import ConfigError, MessageError, QuorumError
 from fedbn.federation.grouped_sums import GroupedSums, GroupOfSums, numbered_groups
 from fedbn.federation.records import KEYS as KEY_RECORD
 from fedbn.federation.records import MASKED
@@ -141,22 +144,23 @@ class Cohort:
 
 
 def secure_federation(
-    shaken: Handshake, run: ServerRun, name: str | None = None
+    shaken: Handshake, run: ServerRun, name: str | None = None, part: Schema | None = None
 ) -> tuple[SecureResult, FittedParameters | None, float]:
     """The result of a run under secure sums, its parameters (None where nobody wanted them), and
     the CPU seconds of the server. `name` is the run's, by which its sites make their keys: random,
-    unless the run outlives this process and has kept it.
+    unless the run outlives this process and has kept it. `part` has those of the agreed columns
+    that any of these sites has; None for all.
 
     Raises QuorumError: a site did not answer, or refused; ConfigError, SearchError: the settings do
     not fit, or there is too much to ask.
     """
-    settings, schema = run.consensus, shaken.state.schema
+    settings, schema = run.consensus, part or shaken.state.schema
     answered = answered_columns(columns_here(shaken), schema, run)
     _warn_of_silent(columns_here(shaken), answered, settings.min_alike)
     cohort = Cohort(shaken.sites, settings.sum_retries)
     began = time.process_time()
     name = name or secrets.token_hex(16)
-    members = _members(cohort, shaken, name)
+    members = _members(cohort, shaken, name, schema)
     by_member = {each: answered[cohort.clients[k]] for k, each in members.items() if answered}
     terms = terms_of(name, schema, run, list(members.values()), by_member)
     found = _drive(search_of(schema, terms, run), cohort, terms)
@@ -184,25 +188,46 @@ def grouped_federation(
     """The results of all groups, and the CPU seconds of the server; parameters as of
     `secure_federation`.
 
-    Raises ConfigError: a site has no group, the file cannot be read, or as `secure_federation`;
-    QuorumError: a site did not answer, or refused; the message names the group.
+    Raises ConfigError: a site has no group, the file cannot be read, or as `secure_federation`,
+    before any sum is asked for; QuorumError: a site did not answer, or refused; the message names
+    the group.
     """
     assert run.consensus.groups_file is not None
     given, missing = groups_of_sites(run.consensus.groups_file, shaken.sites.clients.values())
     if missing:
         LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
+    cohorts = [
+        (called, *_cohort_of(called, shaken.only(sites), run))
+        for called, sites in numbered_groups(given)
+    ]
     groups, seconds = [], 0.0
-    for called, sites in numbered_groups(given):
-        LOG.info("group %r: a cohort of %s", called, list_some(sites, 8))
-        own = replace(shaken, sites=shaken.sites.only(sites))
+    for called, own, own_run, part in cohorts:
+        members = list_some(sorted(own.sites.clients.values()), 8)
+        LOG.info("group %r: a cohort of %s", called, members)
         try:
-            result, fitted, spent = secure_federation(own, run, name)
+            result, fitted, spent = secure_federation(own, own_run, name, part)
         except QuorumError as error:
             raise QuorumError(f"group {called!r}: {error}") from None
         network, sources = (None, None) if fitted is None else (fitted.network, fitted.sources)
         groups.append(GroupOfSums(called, result, network, sources))
         seconds += spent
-    return GroupedSums(tuple(groups), shaken.state.refused, run.consensus.known), seconds
+    agreed, refused = shaken.state.schema, shaken.state.refused
+    return GroupedSums(agreed, tuple(groups), refused, run.consensus.known), seconds
+
+
+def _cohort_of(called: str, own: Handshake, run: ServerRun) -> tuple[Handshake, ServerRun, Schema]:
+    """A group's sites, a run of these alone, and the schema of the columns that they have; of what
+    is known the run keeps what is about these. Raises ConfigError where they make no blocks."""
+    columns, known = columns_here(own), run.consensus.known
+    names = sorted(set().union(*columns.values()))
+    schema = own.state.schema.restrict(names)
+    try:
+        answered_columns(columns, schema, run)
+    except ConfigError as error:
+        raise ConfigError(f"group {called!r}: {error}") from None
+    if known is not None:
+        run = replace(run, consensus=replace(run.consensus, known=known.among(names)))
+    return own, run, schema
 
 
 def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) -> T:
@@ -249,12 +274,14 @@ def _warn_of_silent(
         )
 
 
-def _members(cohort: Cohort, shaken: Handshake, run: str) -> dict[int, Member]:
-    """The public keys of all sites, by their nodes; they learn meanwhile."""
-    schema = shaken.state.schema
-    contents = {}
+def _members(cohort: Cohort, shaken: Handshake, run: str, summed: Schema) -> dict[int, Member]:
+    """The public keys of all sites, by their nodes; they learn meanwhile, under the agreed schema,
+    but sums are under `summed`."""
+    schema, contents = shaken.state.schema, {}
+    columns = "" if summed == schema else json.dumps(summed.names)
     for node in cohort.clients:
-        task = task_record(schema, 1, run=run, report=shaken.remarks.get(node, ""))
+        report = shaken.remarks.get(node, "")
+        task = task_record(schema, 1, run=run, report=report, columns=columns)
         contents[node] = RecordDict({"task": task})
     return members_of(cohort, KEYS, contents)
 

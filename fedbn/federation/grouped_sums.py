@@ -12,6 +12,7 @@ from functools import cached_property
 
 from fedbn.data.schema import Schema
 from fedbn.federation.secure_rounds import SecureResult
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.groups.core import SharedCore, core_of
 from fedbn.groups.differences import Difference, differences_by_votes, votes_of_sums
@@ -33,22 +34,36 @@ class GroupOfSums:
 
 @dataclass(frozen=True, eq=False)
 class GroupedSums:
-    """The groups by their first sites, numbered from 1; (client, reason) of those that did not
-    match before there were cohorts; and what the consensuses keep."""
+    """The agreed schema of all sites; the groups by their first sites, numbered from 1, each over
+    the columns of its own sites; (client, reason) of those that did not match before there were
+    cohorts; and what is known of the columns."""
 
+    schema: Schema
     groups: tuple[GroupOfSums, ...]
     refused: tuple[tuple[str, str], ...]
     knowledge: Knowledge | None = None
 
-    @property
-    def schema(self) -> Schema:
-        """The agreed schema, that of all groups."""
-        return self.groups[0].result.schema
+    @cached_property
+    def consensuses(self) -> tuple[DAG, ...]:
+        """Of every group, over the columns of all; one that no site of a group has is isolated."""
+        names = self.schema.names
+        return tuple(group.result.consensus.dag.extend(names) for group in self.groups)
 
     @cached_property
     def core(self) -> SharedCore:
         """What all groups share."""
-        return core_of([group.result.consensus.dag for group in self.groups], self.knowledge)
+        return core_of(self.consensuses, self.known_in_all)
+
+    @property
+    def known_in_all(self) -> Knowledge | None:
+        """What the consensuses of all groups keep, and what they share."""
+        common = set.intersection(*(set(group.result.schema.names) for group in self.groups))
+        return None if self.knowledge is None else self.knowledge.among(sorted(common))
+
+    def known_in(self, group: int) -> Knowledge | None:
+        """What the consensus of a group, numbered from 1, keeps."""
+        names = self.groups[group - 1].result.schema.names
+        return None if self.knowledge is None else self.knowledge.among(names)
 
     @cached_property
     def differences(self) -> tuple[Difference, ...] | None:
@@ -58,8 +73,8 @@ class GroupedSums:
         results = [group.result for group in self.groups]
         if any(r.path is None or r.votes.total != len(r.clients) for r in results):
             return None
-        votes = [votes_of_sums(result.votes) for result in results]
-        return differences_by_votes([result.consensus.dag for result in results], votes)
+        votes = [votes_of_sums(result.votes, self.schema.names) for result in results]
+        return differences_by_votes(self.consensuses, votes)
 
     def lines(self) -> tuple[str, str, str]:
         """Three lines for the terminal, as of groups in the open."""

@@ -19,7 +19,8 @@ from fedbn.wire.records import RecordFormat
 TASK = RecordFormat(
     "task",
     {"round": int},
-    {"text": str, "hash": str, "report": str, "run": str, "fedbn": str, "cuts": str},
+    {"text": str, "hash": str, "report": str, "run": str, "fedbn": str, "cuts": str}
+    | {"columns": str},
 )
 QUESTION = RecordFormat("question", {"text": str})
 REPORT = RecordFormat("report", {"text": str})

@@ -215,8 +215,8 @@ class ConsensusSettings(Settings):
         None,
         "The groups, where they are known: a CSV file with the columns site and group, which the "
         "server reads. Every site of the run must be in it. Under secure sums each group is a "
-        "cohort of its own: no sum is over two groups, and a site's min-cohort counts its group; "
-        "not with variables = union.",
+        "cohort of its own: no sum is over two groups, and a site's min-cohort counts its group "
+        "(with variables = union its block within the group).",
     )
     count_rounds: int = setting(
         10, "Maximum number of further requests of --choose climb.", at_least(0)
@@ -322,11 +322,9 @@ class ConsensusSettings(Settings):
         super().__post_init__()
         self._require_variables()
         if requested_groups(self.groups) != 1 and self.aggregation != "open":
-            given = "or give them (groups-file)"
-            alone = "or run each group by itself"  # where sites have different columns
             raise ConfigError(
                 f"groups is {self.groups}, but groups cannot be found from sums over all sites: "
-                f"use aggregation = open, {given if self.variables == 'same' else alone}"
+                "use aggregation = open, or give them (groups-file)"
             )
         if self.groups != "no" and self.groups_file is not None:
             raise ConfigError(
@@ -370,17 +368,14 @@ class ConsensusSettings(Settings):
             return
         refused = {
             f"site-column = {self.site_column}": self.site_column is not None,
-            f"groups-file = {self.groups_file} and aggregation = {self.aggregation}": (
-                self.groups_file is not None and self.aggregation != "open"
-            ),
             f"fusion = {self.fusion}": self.fusion not in OVER_UNION,
         }
         wrong = [words for words, is_so in refused.items() if is_so]
         if wrong:
             raise ConfigError(
-                f"variables = union does not go with {wrong[0]} yet: it needs no site-column, one "
-                f"of the fusions {', '.join(OVER_UNION)}, and under masks no groups "
-                "(docs/different-variables.md has the reason)"
+                f"variables = union does not go with {wrong[0]} yet: it needs no site-column, and "
+                f"one of the fusions {', '.join(OVER_UNION)} (docs/different-variables.md has the "
+                "reason)"
             )
 
 

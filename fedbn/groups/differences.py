@@ -99,14 +99,20 @@ def differences_by_votes(
     return tuple(found)
 
 
-def votes_of_sums(votes: Votes) -> Ints:
-    """The votes on marks of sites that have one structure each, from their sums."""
+def votes_of_sums(votes: Votes, names: tuple[str, ...]) -> Ints:
+    """The votes on marks of sites that have one structure each, from their sums; over `names`,
+    sorted, which hold those of the votes. Who lacks one of two variables has no vote on them."""
     (a, b), n = votes.pairs.T, len(votes.names)
     forward, back, open_ = votes.classes
     compelled = np.zeros((n, n), dtype=np.int64)
     compelled[a, b], compelled[b, a] = forward, back
     joined = votes.matrix(votes.classes.sum(axis=0))
-    return np.stack([votes.total - joined, compelled, compelled.T, votes.matrix(open_)])
+    voting = votes.total if votes.seen is None else votes.seen
+    found = np.zeros((len(MARKS), len(names), len(names)), dtype=np.int64)
+    own = np.searchsorted(names, votes.names)
+    told = np.stack([voting - joined, compelled, compelled.T, votes.matrix(open_)])
+    found[:, own[:, None], own] = told
+    return found
 
 
 def _leading(entry: SiteStructures) -> DAG:

@@ -55,14 +55,14 @@ def write_grouped_sums(
     ----------
     folder, run : as for `write_results`.
     outcomes : of every group, as `outcome` of `write_sums`; by default made there.
-    gold : the true DAG, where known.
+    gold : the true DAG, where known; of a group that lacks some of its variables, not told.
     tables : whether parameters are written.
 
     Raises
     ------
     ResultsError : the folder may not be replaced or cannot be written.
     """
-    made, known = outcomes or (None,) * len(grouped.groups), grouped.knowledge
+    made = outcomes or (None,) * len(grouped.groups)
     with results_folder(folder) as place:
         sites = [
             SiteOfGroup(site, number, group.name)
@@ -81,17 +81,24 @@ def write_grouped_sums(
                 place / COHORTS / str(number),
                 run={**run, "group": group.name, "parameters": _sources(group)},
                 outcome=outcome,
-                gold=gold,
+                gold=gold_of(group, gold),
                 network=network,
             )
-            _write_structure(group.result.consensus.dag, place / FOLDER / f"group-{number}", known)
+            stem, known = place / FOLDER / f"group-{number}", grouped.known_in(number)
+            _write_structure(grouped.consensuses[number - 1], stem, known)
             if network is not None:
                 write_json_network(network, place / FOLDER / f"network-{number}.json")
-        _write_structure(grouped.core.dag, place / FOLDER / "core", known)
+        _write_structure(grouped.core.dag, place / FOLDER / "core", grouped.known_in_all)
         record = {**sendable(run), "groups": grouped_facts(grouped)}
         write_run(place / "run.json", record, {}, grouped.refused)
         write_readme(place)
     return Path(folder).expanduser().resolve()
+
+
+def gold_of(group: GroupOfSums, gold: DAG | None) -> DAG | None:
+    """The true DAG for a group that has all of its variables; else a distance would be none of the
+    group's."""
+    return gold if gold is None or gold.n == group.result.schema.n else None
 
 
 def grouped_facts(grouped: GroupedSums) -> dict[str, Any]:

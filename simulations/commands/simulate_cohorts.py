@@ -58,25 +58,27 @@ def simulate_cohorts(
 def _outcome_of(
     group: GroupOfSums, truth: DAG | None, run: ExperimentRun, experiment: Experiment
 ) -> Outcome | None:
+    from fedbn.results.grouped_sums import gold_of
     from fedbn.results.sums import outcome_of_sums
 
-    outcome = outcome_of_sums(group.result, truth)
+    outcome = outcome_of_sums(group.result, gold_of(group, truth))
     if outcome is None:
         return None
-    return with_held_out(outcome, replace(run, network=group.network), experiment)
+    own = replace(run, result=group.result, network=group.network)
+    return with_held_out(outcome, own, experiment)
 
 
 def _content(
     grouped: GroupedSums, outcomes: tuple[Outcome | None, ...], truth: DAG | None
 ) -> dict[str, Any]:
     """What --json says: of every group what a run of its sites would say."""
-    from fedbn.results.grouped_sums import grouped_facts
+    from fedbn.results.grouped_sums import gold_of, grouped_facts
 
     parts = zip(grouped.groups, outcomes, strict=True)
     return {
         "grouping": grouped_facts(grouped),
         "cohorts": [
-            {"group": group.name, **sums_json(group.result, outcome, truth)}
+            {"group": group.name, **sums_json(group.result, outcome, gold_of(group, truth))}
             for group, outcome in parts
         ],
         "refused": [list(pair) for pair in grouped.refused],
@@ -84,15 +86,17 @@ def _content(
 
 
 def _print(grouped: GroupedSums, truth: DAG | None, target: Path) -> None:
-    from fedbn.results.grouped_sums import COHORTS
+    from fedbn.results.grouped_sums import COHORTS, gold_of
 
     header = ("group", "sites", "edges", "mean SMHD", *(() if truth is None else ("to the gold",)))
     rows = []
     for group in grouped.groups:
         consensus = group.result.consensus
-        far = () if truth is None else (str(smhd(consensus.dag, truth)),)
+        own = gold_of(group, truth)
+        far = "-" if own is None else str(smhd(consensus.dag, own))
         sites, mean = len(group.result.clients), float(consensus.mean_smhd)
-        rows.append((group.name, str(sites), str(consensus.dag.n_edges), f"{mean:.2f}", *far))
+        edges, told = str(consensus.dag.n_edges), () if truth is None else (far,)
+        rows.append((group.name, str(sites), edges, f"{mean:.2f}", *told))
     title = f"Secure sums, {count_of(len(grouped.groups), 'cohort')}"
     print_table(rows_table(header, rows, title))
     here = Path.cwd()

@@ -53,7 +53,9 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
     from fedbn.networks.likelihood import log_likelihood
 
     name, ess = experiment.learner.score, experiment.learner.ess
-    score = make_score(name, run.simulation.held_out.with_schema(run.result.schema), ess=ess)
+    schema = run.result.schema
+    rows = run.simulation.held_out.select(schema.names).with_schema(schema)
+    score = make_score(name, rows, ess=ess)
 
     def add_score(client: Client) -> Client:
         if client.dags[0].n < outcome.consensus.dag.n:

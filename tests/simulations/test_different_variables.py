@@ -177,10 +177,6 @@ def test_every_row_weight_of_the_ladder_is_learned_on_a_sites_own_columns(
     ("settings", "words"),
     [
         ({"choose": "climb", "site_column": "a"}, "site-column = a"),
-        (
-            {"groups_file": "g.csv", "aggregation": "secure-sums"},
-            "groups-file = g.csv and aggregation = secure-sums",
-        ),
         ({"fusion": "genetic-union"}, "fusion = genetic-union"),
         ({"discretise": ("4",), "aggregation": "secure-sums"}, "discretise and aggregation"),
     ],
