@@ -2,7 +2,7 @@
 //
 // Arguments: boss, grasp or fges, and gaussian-bic, bic or bdeu. Reads table.csv and arities, writes found: the CPU
 // seconds of the second of two searches, and the matrix of the CPDAG. The scores are BIC, and BDeu of ess 1, without a
-// prior on structures; one thread; other settings as they are.
+// prior on structures; one thread; other settings as they are. BIC of categories is WholeBic in place of Tetrad's.
 import edu.cmu.tetrad.data.*;
 import edu.cmu.tetrad.graph.*;
 import edu.cmu.tetrad.search.*;
@@ -29,6 +29,43 @@ public class TetradSearch {
         return new BoxDataSet(box, nodes);
     }
 
+    /** BIC whose penalty counts all configurations of the parents. Tetrad's counts those that occur in the table, so that
+        with many parents a family costs little. */
+    static class WholeBic extends DiscreteBicScore {
+        final int[][] codes;
+        final int[] arities;
+
+        WholeBic(DataSet table) {
+            super(table);
+            codes = new int[table.getNumColumns()][table.getNumRows()];
+            arities = new int[codes.length];
+            for (int j = 0; j < codes.length; j++) {
+                arities[j] = ((DiscreteVariable) table.getVariable(j)).getNumCategories();
+                for (int i = 0; i < codes[j].length; i++) codes[j][i] = table.getInt(i, j);
+            }
+        }
+
+        @Override
+        public double localScore(int node, int... parents) {
+            int rows = codes[node].length, arity = arities[node];
+            double q = 1;
+            for (int p : parents) q *= arities[p];
+            double penalty = q * (arity - 1) * Math.log(rows);
+            if (q * arity > 1 << 24) return -penalty;  // at least the score, and far below that of no parents
+            int[] row = new int[rows], all = new int[(int) q], cells = new int[(int) q * arity];
+            for (int p : parents)
+                for (int i = 0; i < rows; i++) row[i] = row[i] * arities[p] + codes[p][i];
+            for (int i = 0; i < rows; i++) {
+                all[row[i]]++;
+                cells[row[i] * arity + codes[node][i]]++;
+            }
+            double fit = 0;
+            for (int count : cells) if (count > 0) fit += count * Math.log(count);
+            for (int count : all) if (count > 0) fit -= count * Math.log(count);
+            return 2 * fit - penalty;
+        }
+    }
+
     static Graph search(String program, String kind, DataSet table) throws Exception {
         Score score;
         if (kind.equals("gaussian-bic")) {
@@ -37,10 +74,7 @@ public class TetradSearch {
             made.setStructurePrior(0);
             score = made;
         } else if (kind.equals("bic")) {
-            DiscreteBicScore made = new DiscreteBicScore(table);
-            made.setPenaltyDiscount(1);
-            made.setStructurePrior(0);
-            score = made;
+            score = new WholeBic(table);
         } else {
             BdeuScore made = new BdeuScore(table);
             made.setSamplePrior(1);
