@@ -34,8 +34,9 @@ void require_threads(int threads) {
 }
 
 /// codes: [n, rows], every one of them below the arity of its variable.
-std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector<int> arities, const Rungs& given,
-                                 std::size_t memory, int threads = 1) {
+template <class Code>
+std::shared_ptr<Counted> counted(ScoreKind kind, const Array<Code, 2>& codes, std::vector<int> arities,
+                                 const Rungs& given, std::size_t memory, int threads = 1) {
     require_threads(threads);
     const std::size_t rows = codes.shape(1);
     require(kind == ScoreKind::bdeu || kind == ScoreKind::information, "only scores of categories have codes");
@@ -59,6 +60,16 @@ std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector
                                      std::move(rungs), memory, threads);
 }
 
+/// A score for each rung.
+template <class Code>
+std::vector<DiscreteScore> discrete_scores(ScoreKind kind, const Array<Code, 2>& codes, std::vector<int> arities,
+                                           const Rungs& rungs, std::size_t memory, int threads) {
+    const auto all = counted(kind, codes, std::move(arities), rungs, memory, threads);
+    std::vector<DiscreteScore> scores;
+    for (std::size_t r = 0; r < rungs.size(); ++r) scores.emplace_back(all, r);
+    return scores;
+}
+
 /// The rows of a table before they were merged; equal rows stand together.
 std::vector<std::uint16_t> unmerged(const Table& table) {
     std::vector<std::uint16_t> codes;
@@ -80,17 +91,12 @@ nb::tuple state_of(const DiscreteScore& s) {
 
 void bind_discrete(nb::module_& m) {
     nb::class_<DiscreteScore, Score>(m, "DiscreteScore")
-        .def_static(
-            "rungs",
-            [](ScoreKind kind, const Codes& codes, std::vector<int> arities, const Rungs& rungs, std::size_t memory,
-               int threads) {
-                const auto all = counted(kind, codes, std::move(arities), rungs, memory, threads);
-                std::vector<DiscreteScore> scores;
-                for (std::size_t r = 0; r < rungs.size(); ++r) scores.emplace_back(all, r);
-                return scores;
-            },
-            "kind"_a, "codes"_a.noconvert(), "arities"_a, "rungs"_a, "memory"_a, "threads"_a = 1,
-            "A score for each (row weight, ess or penalty); they share what is counted. codes: uint16 [n, rows].")
+        .def_static("rungs", discrete_scores<std::uint16_t>, "kind"_a, "codes"_a.noconvert(), "arities"_a, "rungs"_a,
+                    "memory"_a, "threads"_a = 1,
+                    "A score for each (row weight, ess or penalty); they share what is counted. codes: uint16 or "
+                    "int32 [n, rows].")
+        .def_static("rungs", discrete_scores<std::int32_t>, "kind"_a, "codes"_a.noconvert(), "arities"_a, "rungs"_a,
+                    "memory"_a, "threads"_a = 1)
         .def_prop_ro("arities",
                      [](const DiscreteScore& s) {
                          std::vector<std::int64_t> arities;
@@ -126,7 +132,7 @@ void bind_discrete(nb::module_& m) {
                                                              std::size_t, std::vector<int>> state) {
             const auto& [kind, codes, arities, rungs, memory, rung, nodes] = state;
             require(rung < rungs.size(), "there is no such row weight");
-            const DiscreteScore whole(counted(kind, codes, arities, rungs, memory), rung);
+            const DiscreteScore whole(counted<std::uint16_t>(kind, codes, arities, rungs, memory), rung);
             require_different(nodes, whole.n());
             new (&s) DiscreteScore(whole.over(nodes));
         }, "state"_a.noconvert());

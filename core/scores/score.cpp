@@ -15,8 +15,8 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-Counted::Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vector<int> arities,
-                 std::vector<Rung> given, std::size_t memory, int threads)
+Counted::Counted(ScoreKind kind, GivenCodes codes, std::vector<int> arities, std::vector<Rung> given,
+                 std::size_t memory, int threads)
     : kind(kind),
       rungs(std::move(given)),
       memory(memory),

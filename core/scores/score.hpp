@@ -54,8 +54,8 @@ public:
 
 /// What the scores of one table share, at every rung and over some of its variables.
 struct Counted {
-    Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vector<int> arities,
-            std::vector<Rung> rungs, std::size_t memory, int threads);
+    Counted(ScoreKind kind, GivenCodes codes, std::vector<int> arities, std::vector<Rung> rungs,
+            std::size_t memory, int threads);
 
     /// Share the counting among so many.
     void use_threads(int threads);

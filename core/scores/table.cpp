@@ -1,5 +1,6 @@
 #include "scores/table.hpp"
 
+#include <array>
 #include <numeric>
 
 #include "arguments.hpp"
@@ -107,6 +108,19 @@ void mark_states(Column& column, std::size_t words, std::size_t begin, std::size
         for (std::size_t i = 0; i < codes.size(); ++i) bitmap(codes[i])[begin + i / 64] |= Word{1} << (i & 63);
 }
 
+/// `number` codes from `first` on, narrow ones where they are, others in `room`.
+Codes narrow(const GivenCodes& given, std::size_t first, std::size_t number, std::span<std::uint16_t> room) {
+    if (const auto* codes = std::get_if<Codes>(&given)) return codes->subspan(first, number);
+    const auto codes = std::get<1>(given).subspan(first, number);
+    std::uint32_t seen = 0;
+    for (std::size_t i = 0; i < number; ++i) {
+        seen |= std::uint32_t(codes[i]);
+        room[i] = static_cast<std::uint16_t>(codes[i]);
+    }
+    require(seen >> 16 == 0, "a code must be from 0 to 65535");
+    return room.first(number);
+}
+
 std::vector<int> state_counts(Codes codes, int arity) {
     std::vector<int> counts(arity);
     if (arity <= kFewStates)
@@ -140,8 +154,9 @@ void find_others(Column& column) {
 
 }  // namespace
 
-Table::Table(Codes codes, std::span<const int> arities, std::size_t bitmap_bytes, Workers* workers)
-    : all_rows(static_cast<int>(codes.size() / std::max<std::size_t>(1, arities.size()))),
+Table::Table(GivenCodes codes, std::span<const int> arities, std::size_t bitmap_bytes, Workers* workers)
+    : all_rows(static_cast<int>(std::visit([](auto given) { return given.size(); }, codes) /
+                                std::max<std::size_t>(1, arities.size()))),
       columns(arities.size()) {
     const int together = 64 * loops::kWordsTogether;
     const int needed = (all_rows + together - 1) / together * loops::kWordsTogether;
@@ -155,9 +170,10 @@ Table::Table(Codes codes, std::span<const int> arities, std::size_t bitmap_bytes
     share(workers, (all_rows + kRowsAtHand - 1) / kRowsAtHand, [&](int block) {
         const int first = block * kRowsAtHand, number = std::min(kRowsAtHand, all_rows - first);
         const bool is_last = first + number == all_rows;
+        std::array<std::uint16_t, kRowsAtHand> room;
         packed.begin(first, number);
         for (int v = 0; v < n(); ++v) {
-            const auto some = codes.subspan(std::size_t(v) * all_rows + first, number);
+            const auto some = narrow(codes, std::size_t(v) * all_rows + first, number, room);
             require(loops::largest(some) < arities[v], "a code must be below its variable's arity");
             packed.pack(v, first, some);
             if (words) mark_states(columns[v], words, first / 64, is_last ? words : (first + number) / 64, some);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "graphs/node_set.hpp"
@@ -10,6 +11,9 @@
 #include "scores/workers.hpp"
 
 namespace fedbn {
+
+/// Column after column; the wide ones are narrowed while they are at hand, so that no copy is made.
+using GivenCodes = std::variant<std::span<const std::uint16_t>, std::span<const std::int32_t>>;
 
 struct Column {
     int arity = 0;
@@ -21,10 +25,9 @@ struct Column {
 };
 
 struct Table {
-    /// codes: column after column, every one below the arity of its column (else ArgumentError); bitmaps only within so
-    /// many bytes. The workers help, if there are any.
-    Table(std::span<const std::uint16_t> codes, std::span<const int> arities, std::size_t bitmap_bytes,
-          Workers* workers = nullptr);
+    /// codes: every one below the arity of its column (else ArgumentError); bitmaps only within so many bytes. The
+    /// workers help, if there are any.
+    Table(GivenCodes codes, std::span<const int> arities, std::size_t bitmap_bytes, Workers* workers = nullptr);
 
     int n() const { return static_cast<int>(columns.size()); }
     int rows() const { return static_cast<int>(weights.size()); }  // merged ones

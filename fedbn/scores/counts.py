@@ -80,7 +80,7 @@ def categorical_scores(
     arities = _checked_arities(dataset)
     weights = [float(k) * dataset.row_weight for k in row_weights]
     rungs = [(k, float(p)) for k, p in zip(weights, parameters, strict=True)]
-    codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
+    codes = np.ascontiguousarray(dataset.codes.T, dtype=np.int32)
     memory = int(memory_mb * (1 << 20))
     given = codes, arities.tolist(), rungs, memory, threads
     cores = DiscreteScore.rungs(getattr(ScoreKind, kind), *given)
