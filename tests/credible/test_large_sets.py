@@ -203,11 +203,30 @@ def test_the_last_level_by_itself(seed: int, monkeypatch) -> None:
     data = table(seed, int(rng.integers(4, 9)), rows=int(rng.choice([10, 30, 100])))
     score = make_score(("bic", "aic")[seed % 2], data)
     expected = sets_by_levels.parent_sets(score, slack=3.0).families
-    monkeypatch.setattr(sets_by_levels, "LAST_LEVEL", 0)
+    monkeypatch.setattr(sets_by_levels._LevelSearch, "_are_many", lambda *_: True)
     found = sets_by_levels.parent_sets(score, slack=3.0).families
     assert np.array_equal(found.bits, expected.bits)
     assert np.array_equal(found.node, expected.node)
     assert found.cost == pytest.approx(expected.cost, abs=1e-9)
+
+
+def test_the_last_level_is_not_above_the_limit_of_parents(monkeypatch) -> None:
+    data = naive.table(np.random.default_rng(0), 32, [2] * 9, copied=False)
+    score = make_score("bic", data)
+    search, reached = sets_by_levels._LevelSearch, []
+    real = search._last_level
+
+    def look(self, size, *of):
+        reached.append(size)
+        real(self, size, *of)
+
+    monkeypatch.setattr(search, "_last_level", look)
+    monkeypatch.setattr(search, "_are_many", lambda *_: True)
+    assert sets_by_levels.parent_sets(score).complete
+    (last,) = reached
+    capped = sets_by_levels.parent_sets(score, max_parents=last - 1)
+    assert (capped.largest, capped.met) == (last - 1, {Limit.PARENTS})
+    assert capped.families.has_parent.sum(axis=1).max() <= last - 1
 
 
 @pytest.mark.parametrize("seed", range(12))

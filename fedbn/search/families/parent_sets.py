@@ -210,16 +210,16 @@ class _LevelSearch:
                 if max_parents is not None and size > max_parents:
                     met = frozenset({Limit.PARENTS})
                     break
+                if self._is_last(size, bounds):
+                    self._last_level(size, frontiers, own)
+                    size += 1
+                    break
                 below, own, frontiers = self._level(size, bounds, below, own)
                 size += 1
                 if progress is not None:
                     progress(size - 1, sum(len(r) for lists in self.kept for _, r, _ in lists))
                 if max_parents is None and self._nothing_is_pruned(size - 1, frontiers):
                     return self._of_all_sets(started)
-                if self._next_is_last(size - 1, frontiers):
-                    self._last_level(size, frontiers, own)
-                    size += 1
-                    break
             except _Stopped:
                 met = frozenset({Limit.TIME})
                 break
@@ -296,20 +296,20 @@ class _LevelSearch:
         scored, seconds = self.n << self.others, time.monotonic() - started
         return ParentSetSearch(families, True, self.others, scored, seconds)
 
-    def _next_is_last(self, size: int, frontiers: list[_Frontier]) -> bool:
-        """Whether sets of size + 2 are too large for every node (theorem 5, BIC and AIC), and sets
-        of size + 1 so many that counting all of them once is cheaper than a list per node."""
-        if not self.information or not 0 < size < self.others:
-            return False
-        pairs = sum(f.best.size for f in frontiers) * (self.others - size) / (size + 1)
-        if pairs < max(LAST_LEVEL, self.levels.count(self.n, size + 2)):
-            return False
-        if self.levels.count(self.n, size + 1) > DENSE_LIMIT:
+    def _is_last(self, size: int, bounds: list[_Frontier]) -> bool:
+        """Whether sets of size + 1 are too large for every node (theorem 5, BIC and AIC), and those
+        of `size` so many that counting all of them once is cheaper than a list per node."""
+        if not self.information or size < 2 or not self._are_many(size, bounds):
             return False
         arities = np.sort(self.score.core.arities).astype(np.float64)
-        least = float(np.prod(arities[: size + 2]))
+        least = float(np.prod(arities[: size + 1]))
         units = self.score.parameter * (self.score.core.arities - 1.0)
         return bool(np.all(self._empty_costs() + self.slack < units * least))
+
+    def _are_many(self, size: int, bounds: list[_Frontier]) -> bool:
+        pairs = sum(bound.best.size for bound in bounds)
+        all_sets, families = (self.levels.count(self.n, size + more) for more in (0, 1))
+        return bool(pairs >= max(LAST_LEVEL, families) and all_sets <= DENSE_LIMIT)
 
     def _empty_costs(self) -> Floats:
         """The cost of the empty set, per node."""
