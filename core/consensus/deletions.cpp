@@ -6,14 +6,8 @@ namespace fedbn {
 
 namespace {
 
-/// By how much a bound may overtake the next best before the search turns to that; of no effect on
-/// results.
-Ratio with_slack(Ratio bound) { return {bound.sum + bound.weight / 128, bound.weight}; }
-
 constexpr Ratio kEveryCut{1, 0};  // no bound is above it
-constexpr int kSplitAtOnce = 2;  // families of so few undecided elements are split without computing their cuts
 constexpr std::size_t kStale = 64;  // entries that may be stale whatever the number of edges
-constexpr std::size_t kGuides = 160;  // about so many inputs say on which element a family is split
 
 }  // namespace
 
@@ -146,17 +140,10 @@ private:
 
 bool Deletions::is_exact(const Slot& slot) const { return slot.kind == Slot::Kind::operation && !slot.unknown; }
 
-/// Whether computing more of its cuts would not help a family, or hardly.
+/// Whether computing more of its cuts would not help a family.
 bool Deletions::is_to_be_split(const Slot& slot) const {
     if (slot.kind == Slot::Kind::operation) return false;
-    return count(slot.u) <= kSplitAtOnce || !slot.unknown || count(slot.h) >= k_max_;
-}
-
-/// Cuts of the operator H of a rest in some inputs, which guide its splits; cuts made.
-std::int64_t Deletions::guide(int number) {
-    const int whole = slots_[number].whole;
-    if (slots_[whole].is_dead() || !slots_[whole].unknown) return 0;
-    return evaluate(whole, kEveryCut, std::max<std::size_t>(1, inputs_.size() / kGuides));
+    return !slot.unknown || count(slot.h) >= k_max_;
 }
 
 /// The best operator. Edges whose slots were looked at wait again afterwards.
@@ -201,14 +188,13 @@ std::pair<Deletions::Outcome, int> Deletions::search_slots(std::int64_t patience
         if (patience <= 0) return {Outcome::paused, -1};
         if (is_to_be_split(slots_[top])) {
             if (free_.empty() && !make_room()) return {Outcome::out_of_memory, -1};
-            if (slots_[top].kind == Slot::Kind::rest) patience -= guide(top);
             const int made = split(top);
             if (made >= 0 && !slots_[made].is_dead()) queue.push(made, slots_[made].bound);
         } else {
             Ratio limit = kEveryCut;
-            if (!queue.empty()) limit = with_slack(queue.least());
-            if (const Waiting* next = next_edge(); next && next->bound < limit) limit = with_slack(next->bound);
-            patience -= evaluate(top, limit, 1);
+            if (!queue.empty()) limit = queue.least();
+            if (const Waiting* next = next_edge(); next && next->bound < limit) limit = next->bound;
+            patience -= evaluate(top, limit);
         }
         if (!slots_[top].is_dead()) queue.push(top, slots_[top].bound);
     }

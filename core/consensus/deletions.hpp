@@ -139,7 +139,7 @@ private:
     void carry(int source, int target);
     void invalidate(std::span<const std::pair<int, NodeSet>> lost);
     bool invalidate(Slot& slot, std::span<const std::pair<int, NodeSet>> lost);
-    std::int64_t evaluate(int slot, Ratio limit, std::size_t stride);
+    std::int64_t evaluate(int slot, Ratio limit);
 
     // Who judges, in deletions_judges.cpp.
     static constexpr std::int16_t kLacksAll = (1 << 15) - 1;
@@ -188,7 +188,6 @@ private:
     std::pair<Outcome, int> find_best(std::int64_t patience);
     std::pair<Outcome, int> search_slots(std::int64_t patience);
     void bring_slots(Queue& queue);
-    std::int64_t guide(int slot);
     bool is_required(const Edge& edge) const;
     bool keeps_knowledge(const Slot& slot) const;
     bool apply(int slot);

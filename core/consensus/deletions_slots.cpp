@@ -182,14 +182,13 @@ bool Deletions::invalidate(Slot& slot, std::span<const std::pair<int, NodeSet>> 
     return slot.bound != before;
 }
 
-/// Replace bounds by minimum cuts, input by input, until the bound exceeds `limit`; cuts made. Only
-/// every `stride`-th input is looked at.
-std::int64_t Deletions::evaluate(int number, Ratio limit, std::size_t stride) {
+/// Replace bounds by minimum cuts, input by input, until the bound exceeds `limit`; cuts made.
+std::int64_t Deletions::evaluate(int number, Ratio limit) {
     Slot& slot = slots_[number];
     const auto [x, y] = std::pair(edges_[slot.edge].x, edges_[slot.edge].y);
     const int more = k_max_ - count(slot.h);
     std::int64_t made = 0;
-    for (std::size_t i = 0; i < inputs_.size(); i += stride) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
         if (slot.cut[i] >= 0 || !is_heard(slot, i)) continue;
         if (slot.bound > limit) break;
         change(slot, i, std::min(cut_.find_least(inputs_[i], x, y, slot.f, slot.u, more), largest_cut_));
