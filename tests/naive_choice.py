@@ -16,7 +16,7 @@ import numpy as np
 from fedbn.consensus.path import McbncPath, Step
 from fedbn.graphs.averaging import significance_threshold
 from tests import naive_consensus as naive
-from tests.naive_consensus import Matrix
+from tests.naive_consensus import Matrix, pruned_inputs
 
 
 class State(NamedTuple):
@@ -101,7 +101,7 @@ def states(path: McbncPath, patterns: Sequence[Matrix]) -> list[State]:
     out = []
     for end in ends:
         theta = path.steps[end - 1].theta if end else None
-        pruned = [dag.adjacency for dag in path.pruned_inputs(end)]
+        pruned = [dag.adjacency for dag in pruned_inputs(path, end)]
         sigma = naive.order(pruned, weights)
         refused = np.logical_or.reduce([naive.imap(dag, sigma) for dag in pruned])
         for reading, dag in (("search", naive.extension(patterns[end])), ("refusion", refused)):

@@ -15,6 +15,8 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.consensus.path import McbncPath
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG
 
 Matrix = np.ndarray
@@ -358,3 +360,13 @@ def probabilities(votes: Matrix, sites: int) -> dict[tuple[int, int], float]:
         total = base - 0.3671 * common - 0.5589 * degree - 0.4365 * clustering + slope * odds
         found[pair] = 1 / (1 + exp(-total))
     return found
+
+
+def pruned_inputs(path: McbncPath, deletions: int) -> tuple[DAG, ...]:
+    """The distinct inputs after the first `deletions` steps."""
+    lost = path.lost_arcs[path.lost_arcs[:, 0] < deletions].tolist()
+    gone = {(i, a, b) for _, i, a, b in lost}
+    return tuple(
+        DAG.from_arcs(path.names, [(a, b) for a, b in dag.arcs.tolist() if (i, a, b) not in gone])
+        for i, dag in enumerate(path.inputs.dags)
+    )

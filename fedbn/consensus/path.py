@@ -111,17 +111,6 @@ class McbncPath(DeletionPath):
     quorum: int = 1
     min_judges: int = 1
 
-    def pruned_inputs(self, deletions: int) -> tuple[DAG, ...]:
-        """The distinct inputs after the first `deletions` steps."""
-        lost = self.lost_arcs[self.lost_arcs[:, 0] < deletions].tolist()
-        gone = {(i, a, b) for _, i, a, b in lost}
-        return tuple(
-            DAG.from_arcs(
-                self.names, [(a, b) for a, b in dag.arcs.tolist() if (i, a, b) not in gone]
-            )
-            for i, dag in enumerate(self.inputs.dags)
-        )
-
 
 def as_threshold(theta: Fraction | float | str) -> Fraction:
     """θ as an exact number: 0.3 and "3/10" are the same.

@@ -130,15 +130,6 @@ def require_few_cells(tables: Iterable[FamilyTables]) -> None:
         raise DataError(f"a sum may be of at most {MAX_CELLS} cells, not {cells}")
 
 
-def sum_families(
-    tables: FamilyTables, own_ess: float | None = None
-) -> Generator[SumRequest, Ints, FamilySums]:
-    """Ask all sites for these families, of which all have all columns: one round; otherwise as
-    `sum_families_of_blocks`."""
-    ((_, sums),) = yield from sum_families_of_blocks(tables, (), own_ess)
-    return sums
-
-
 def sum_families_of_blocks(
     tables: FamilyTables, columns: Answered, own_ess: float | None = None
 ) -> Generator[SumRequest, Ints, tuple[tuple[Part, FamilySums], ...]]:

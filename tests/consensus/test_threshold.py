@@ -16,6 +16,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd
 from fedbn.graphs.random import perturb, random_dag
 from tests.naive import all_dags
+from tests.naive_consensus import pruned_inputs
 from tests.strategies import dag_lists
 
 
@@ -38,7 +39,7 @@ def test_states_are_what_they_are_said_to_be(dags: list[DAG]) -> None:
         done = [s for s in path.steps if state.theta is not None and s.theta <= state.theta]
         assert state.deletions == len(done)
         if state.reading == "refusion":
-            assert state.dag == fuse(path.pruned_inputs(state.deletions), weights).union
+            assert state.dag == fuse(pruned_inputs(path, state.deletions), weights).union
     for state in (states[0], states[len(states) // 2]):
         assert state.theta is None
         assert state.n_edges == path.union.n_edges

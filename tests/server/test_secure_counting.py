@@ -22,7 +22,7 @@ from fedbn.federation.site_file import read_site_file
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.writing import structure_text
 from fedbn.networks.family_counts import Family, FamilyTables, families_of
-from fedbn.secure.family_sums import own_counts, sum_families
+from fedbn.secure.family_sums import own_counts, sum_families_of_blocks
 from fedbn.secure.masks import Key, unmasked_sum
 from fedbn.secure.requests import CountRequest, VoteRequest, from_bytes, to_bytes
 from fedbn.secure.site import begin, join, reply
@@ -228,7 +228,7 @@ def test_counts_are_asked_after_the_votes_and_as_often_as_was_agreed() -> None:
 def test_sums_of_another_length_or_of_no_table_are_refused() -> None:
     tables = FamilyTables(DATA.schema, families_of([DAG.empty(DATA.names)]))
     for sums, kind in ((np.zeros(3, np.int64), MessageError), (np.arange(16), DataError)):
-        search = sum_families(tables)
+        search = sum_families_of_blocks(tables, ())
         next(search)
         with pytest.raises(kind):
             search.send(sums)
