@@ -41,11 +41,7 @@ def average_query(
     QueryError : as for `query`, or the networks or weights are not as above. A network under which
         the evidence has probability 0 has no say; it is an error only if that is so for all.
     """
-    if not networks or len(networks) != len(weights):
-        raise QueryError(f"{len(networks)} networks need as many weights, not {len(weights)}")
-    for weight in weights:
-        if not (weight > 0 and math.isfinite(weight)):
-            raise QueryError(f"the weight of a network must be a positive number, not {weight}")
+    require_weights(networks, weights)
     if any(network.schema != networks[0].schema for network in networks):
         raise QueryError("networks must have the same variables and states to be averaged")
     answers: list[tuple[float, Answer]] = []
@@ -60,6 +56,15 @@ def average_query(
     if not answers:
         raise ImpossibleEvidenceError(impossible)
     return _mix(answers, math.log(math.fsum(weights)))
+
+
+def require_weights(networks: Sequence[object], weights: Sequence[float]) -> None:
+    """Raise QueryError unless there is a network, and a positive number for each."""
+    if not networks or len(networks) != len(weights):
+        raise QueryError(f"{len(networks)} networks need as many weights, not {len(weights)}")
+    for weight in weights:
+        if not (weight > 0 and math.isfinite(weight)):
+            raise QueryError(f"the weight of a network must be a positive number, not {weight}")
 
 
 def _mix(answers: Sequence[tuple[float, Answer]], log_weights: float) -> Answer:

@@ -21,7 +21,13 @@ import numpy as np
 from fedbn.arrays import Floats, Ints
 from fedbn.errors import ImpossibleEvidenceError, QueryError
 from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
-from fedbn.inference.queries import code_of_state, node_named, with_ancestors
+from fedbn.inference.queries import (
+    asked_nodes,
+    code_of_state,
+    node_named,
+    observed_number,
+    with_ancestors,
+)
 from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
 
 QUANTILES = (0.05, 0.5, 0.95)
@@ -113,11 +119,7 @@ def query_conditional(
     2.0
     """
     states, numbers = _evidence_in(network, given or {})
-    asked = (
-        [node for node in range(network.dag.n) if node not in states and node not in numbers]
-        if ask is None
-        else [node_named(network.names, name) for name in ask]
-    )
+    asked = asked_nodes(network.names, ask, {*states, *numbers})
     relevant = with_ancestors(network.dag, {*asked, *states, *numbers})
     components = _components(network, relevant, states, numbers)
     sizes = _sizes(network)
@@ -348,13 +350,5 @@ def _evidence_in(
         if own is not None:
             states[node] = code_of_state(name, own, str(told))
             continue
-        try:
-            number = float(told)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise QueryError(
-                f"the observed value of {name!r} must be a finite number, not {told!r}"
-            )
-        numbers[node] = number
+        numbers[node] = observed_number(name, told)
     return states, numbers

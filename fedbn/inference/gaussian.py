@@ -20,8 +20,9 @@ import numpy as np
 
 from fedbn.arrays import Floats
 from fedbn.errors import QueryError
+from fedbn.inference.averaging import require_weights
 from fedbn.inference.elimination import MAX_CELLS
-from fedbn.inference.queries import node_named, with_ancestors
+from fedbn.inference.queries import asked_nodes, node_named, observed_number, with_ancestors
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 
 _ROUNDING = 1e-12
@@ -72,12 +73,11 @@ def query_gaussian(
     >>> query_gaussian(chain, ["b"], {"a": 3.0}).posteriors["b"]
     {'mean': 6.0, 'variance': 1.0}
     """
-    evidence = _observed_numbers(network, given or {})
-    asked = (
-        [node for node in range(network.dag.n) if node not in evidence]
-        if ask is None
-        else [node_named(network.names, name) for name in ask]
-    )
+    evidence = {
+        node_named(network.names, name): observed_number(name, told)
+        for name, told in (given or {}).items()
+    }
+    asked = asked_nodes(network.names, ask, evidence)
     relevant = sorted(with_ancestors(network.dag, {*asked, *evidence}))
     if len(relevant) ** 2 > max_cells:
         raise QueryError(
@@ -124,11 +124,7 @@ def average_gaussian(
     ------
     QueryError : as for `query_gaussian`, or networks or weights are not as above.
     """
-    if not networks or len(networks) != len(weights):
-        raise QueryError(f"{len(networks)} networks need as many weights, not {len(weights)}")
-    for weight in weights:
-        if not (weight > 0 and math.isfinite(weight)):
-            raise QueryError(f"the weight of a network must be a positive number, not {weight}")
+    require_weights(networks, weights)
     if any(network.names != networks[0].names for network in networks):
         raise QueryError("networks must have the same variables to be averaged")
     answers = [query_gaussian(each, ask, given, max_cells=max_cells) for each in networks]
@@ -176,21 +172,3 @@ def _observe(mean: Floats, covariance: Floats, e: int, value: float) -> float:
     mean += column * (error / variance)
     covariance -= np.outer(column, column / variance)
     return -0.5 * (math.log(2 * math.pi * variance) + error**2 / variance)
-
-
-def _observed_numbers(
-    network: LinearGaussianNetwork, given: Mapping[str, float]
-) -> dict[int, float]:
-    found = {}
-    for name, value in given.items():
-        node = node_named(network.names, name)
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise QueryError(
-                f"the observed value of {name!r} must be a finite number, not {value!r}"
-            )
-        found[node] = number
-    return found

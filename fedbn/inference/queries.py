@@ -8,7 +8,7 @@ an ancestor of such) are left out, observed ones are sliced off, the rest is var
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from fedbn.data.cuts import interval_of
 from fedbn.errors import ImpossibleEvidenceError, QueryError, did_you_mean
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.moral import ancestral_set
 from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
 from fedbn.networks.network import BayesianNetwork
 from fedbn.wording import list_some
@@ -82,11 +83,7 @@ def query(
     {'no': 0.9, 'yes': 0.1}
     """
     evidence = observed_codes(network, given or {})
-    asked = (
-        [node for node in range(network.dag.n) if node not in evidence]
-        if ask is None
-        else [node_named(network.names, name) for name in ask]
-    )
+    asked = asked_nodes(network.names, ask, evidence)
     tree, free = _eliminate(network, asked, evidence, max_cells)
     found = tree.marginals(node for node in asked if node in free)
     posteriors = {}
@@ -190,12 +187,7 @@ def _eliminate(
 
 def with_ancestors(dag: DAG, nodes: set[int]) -> set[int]:
     """The nodes and all their ancestors."""
-    found, new = set(nodes), list(nodes)
-    while new:
-        parents = set(dag.parents(new.pop())) - found
-        found |= parents
-        new += parents
-    return found
+    return set(np.flatnonzero(ancestral_set(dag, nodes)).tolist())
 
 
 def _factor(network: BayesianNetwork, node: int, known: Mapping[int, int]) -> Factor:
@@ -223,3 +215,23 @@ def node_named(names: Sequence[str], name: str) -> int:
             f"{list_some(names, SHOWN)}{did_you_mean(name, names)}"
         )
     return names.index(name)
+
+
+def asked_nodes(
+    names: Sequence[str], ask: Sequence[str] | None, observed: Container[int]
+) -> list[int]:
+    """The variables asked for, or all that are not observed; raises as `node_named`."""
+    if ask is None:
+        return [node for node in range(len(names)) if node not in observed]
+    return [node_named(names, name) for name in ask]
+
+
+def observed_number(name: str, told: object) -> float:
+    """The observed value of a number; raises QueryError for what is no finite number."""
+    try:
+        number = float(told)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise QueryError(f"the observed value of {name!r} must be a finite number, not {told!r}")
+    return number
