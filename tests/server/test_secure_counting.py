@@ -29,7 +29,8 @@ from fedbn.secure.site import begin, join, reply
 from server.server_app import federate
 from simulations.benchmarks.secure_sums import cohort
 from simulations.run import run_experiment
-from tests.server.test_secure_sums import SUMMED, VOTED, deployed, grid_of, reachable, run_deployed
+from tests.server.spies import Seen
+from tests.server.test_secure_sums import SUMMED, VOTED, deployed, grid_of, run_deployed
 
 COUNTED = SUMMED.change(choose="climb", count_rounds=2, parameters="federated")
 
@@ -86,45 +87,10 @@ def test_moral_votes_have_parameters_too() -> None:
     assert run.network.dag == run.result.consensus.dag
 
 
-class Seen:
-    """All that a server sees of a run, and what its sites would not tell."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        import clients.secure_sums as site
-        import server.secure_sums as server
-
-        self.requests: list[bytes] = []
-        self.parts: list[list[Any]] = []
-        self.own: list[Any] = []
-        self.held: list[bytes] = []
-        count, ask, masked = site.own_counts, server.Cohort.ask, server.ask_masked
-
-        def counted(*given: Any) -> Any:
-            self.own.append(count(*given))
-            return self.own[-1]
-
-        def asked(of: Any, category: str, contents: Any) -> Any:
-            answers = ask(of, category, contents)
-            found = reachable([contents, answers, of.clients, of.seconds])
-            self.held += [o.tobytes() for o in found if isinstance(o, np.ndarray)]
-            self.held += [o for o in found if isinstance(o, bytes)]
-            return answers
-
-        def kept(of: Any, data: bytes, terms: Any) -> Any:
-            self.requests.append(data)
-            self.parts.append(masked(of, data, terms))
-            return self.parts[-1]
-
-        monkeypatch.setattr(site, "own_counts", counted)
-        monkeypatch.setattr(server.Cohort, "ask", asked)
-        monkeypatch.setattr(server, "ask_masked", kept)
-
-
 def test_the_server_never_holds_one_site_s_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = Seen(monkeypatch)
+    seen = Seen(monkeypatch, "own_counts")
     federated = federate(grid_of(COUNTED), server_run(COUNTED))
-    found = reachable([federated.result, federated.network])
-    seen.held += [o.tobytes() for o in found if isinstance(o, np.ndarray)]
+    seen.hold(federated.result, federated.network)
     assert len(seen.own) >= 3 * 2  # sites, requests
     total = sum(seen.own[-3:])
     assert np.array_equal(federated.network.schema.cardinalities, [2] * 8)
@@ -141,7 +107,7 @@ def test_the_transcript_of_counts_follows_from_the_sums_alone(
     before = federate(
         grid_of(SUMMED), server_run(SUMMED)
     ).result  # of structures alone: no counts are in it
-    seen = Seen(monkeypatch)
+    seen = Seen(monkeypatch, "own_counts")
     federated = federate(grid_of(COUNTED), server_run(COUNTED))
     first = next(i for i, data in enumerate(seen.requests) if b'"kind":"counts"' in data)
     sums = [unmasked_sum(parts) for parts in seen.parts[first:]]

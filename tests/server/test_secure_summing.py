@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from clients.read_requests import SumQuestion
-from fedbn.errors import PolicyError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
@@ -32,7 +31,7 @@ from server.server_app import federate
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import run_experiment
 from tests.clients.deployed import known_to_each_other, prepared_nodes
-from tests.server.test_secure_sums import reachable
+from tests.server.spies import FOR_PARAMETERS, Seen, fall_silent, lie
 from tests.simulations.test_mixed_run import COLUMNS, NUMBERS, patients
 
 NAMES = ("east", "north", "south")
@@ -90,41 +89,17 @@ def test_the_choice_is_that_of_the_open_run(
 def test_the_server_never_holds_one_site_s_sums(
     opened: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import clients.secure_sums as site
-    import server.secure_sums as server
-
-    own: list[Any] = []
-    held: list[bytes] = []
-    parts: list[list[Any]] = []
-    add, ask, masked = site.own_sums, server.Cohort.ask, server.ask_masked
-
-    def added(*given: Any) -> Any:
-        own.append(add(*given))
-        return own[-1]
-
-    def asked(of: Any, category: str, contents: Any) -> Any:
-        answers = ask(of, category, contents)
-        found = reachable([contents, answers, of.clients, of.seconds])
-        held.extend(o.tobytes() for o in found if isinstance(o, np.ndarray))
-        held.extend(o for o in found if isinstance(o, bytes))
-        return answers
-
-    def kept(*given: Any) -> Any:
-        parts.append(masked(*given))
-        return parts[-1]
-
-    monkeypatch.setattr(site, "own_sums", added)
-    monkeypatch.setattr(server.Cohort, "ask", asked)
-    monkeypatch.setattr(server, "ask_masked", kept)
+    seen = Seen(monkeypatch, "own_sums")
     result = summed(opened)
-    held += [o.tobytes() for o in reachable([result]) if isinstance(o, np.ndarray)]
+    seen.hold(result)
+    own, parts = seen.own, seen.parts
     sites, requests = len(NAMES), result.choice.requests
     assert len(own) == sites * requests
     products = own[sites : 2 * sites]
     assert unmasked_sum(parts[-requests + 1]).tolist() == np.sum(products, axis=0).tolist()
     for vector in own:
         if vector.any():
-            assert not any(vector.tobytes() in data for data in held)
+            assert not any(vector.tobytes() in data for data in seen.held)
     levels = unmasked_sum(parts[-requests])
     assert np.array_equal(levels != 0, np.sum(own[:sites], axis=0) != 0)
     assert not np.isin(levels, np.arange(1, sites + 1)).any()  # nobody counts the sites
@@ -183,17 +158,7 @@ def test_sites_look_at_the_same_rules_as_in_the_open(
 def test_what_was_learned_is_said_where_a_site_falls_silent(
     opened: Experiment, last: int, families: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import clients.secure_sums as site
-
-    honest, asked = site.own_sums, []
-
-    def answered(*given: Any) -> Any:
-        asked.append(given[0])
-        if len(asked) > len(NAMES) * last:
-            raise PolicyError("counts", "no more")
-        return honest(*given)
-
-    monkeypatch.setattr(site, "own_sums", answered)
+    fall_silent(monkeypatch, ("own_sums",), len(NAMES) * last)
     result = summed(opened)
     assert "counts" in result.lacking
     assert (result.columns, bool(result.within), result.families) == (5, last > 1, families)
@@ -208,17 +173,7 @@ def test_sums_that_no_sites_have_leave_what_the_structures_chose(
     opened: Experiment, request_: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A site lies about levels (by the length), sums of products, or scores."""
-    import clients.secure_sums as site
-
-    honest, asked = site.own_sums, []
-
-    def lying(*given: Any) -> Any:
-        asked.append(honest(*given))
-        if len(asked) != len(NAMES) * request_:
-            return asked[-1]
-        return asked[-1][:-1] if request_ == 1 else asked[-1] + 2**58
-
-    monkeypatch.setattr(site, "own_sums", lying)
+    lie(monkeypatch, ("own_sums",), len(NAMES) * request_, short=request_ == 1)
     result = summed(opened)
     assert result.choice is None
     assert result.consensus.dag == summed(opened.change(choose="smhd")).consensus.dag
@@ -314,21 +269,7 @@ def test_parameters_of_both_kinds_are_those_of_the_open_run(
 def test_what_was_learned_for_parameters_is_said_where_a_site_falls_silent(
     opened: Experiment, last: int, words: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import clients.secure_sums as site
-
-    asked: list[Any] = []
-
-    def counted(honest: Any) -> Any:
-        def answered(*given: Any) -> Any:
-            asked.append(given[0])
-            if len(asked) > len(NAMES) * last:
-                raise PolicyError("counts", "no more")
-            return honest(*given)
-
-        return answered
-
-    for name in ("own_place", "own_equations", "own_residuals"):
-        monkeypatch.setattr(site, name, counted(getattr(site, name)))
+    fall_silent(monkeypatch, FOR_PARAMETERS, len(NAMES) * last)
     run = run_experiment(
         opened.change(choose="smhd", parameters="federated", aggregation="secure-sums")
     )
@@ -344,21 +285,7 @@ def test_what_was_learned_for_parameters_is_said_where_a_site_falls_silent(
 def test_sums_for_parameters_that_no_sites_have_leave_none(
     opened: Experiment, request_: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import clients.secure_sums as site
-
-    asked: list[Any] = []
-
-    def counted(honest: Any) -> Any:
-        def lying(*given: Any) -> Any:
-            asked.append(honest(*given))
-            if len(asked) != len(NAMES) * request_:
-                return asked[-1]
-            return asked[-1][:-1] if request_ == 1 else asked[-1] + 2**58
-
-        return lying
-
-    for name in ("own_place", "own_equations", "own_residuals"):
-        monkeypatch.setattr(site, name, counted(getattr(site, name)))
+    lie(monkeypatch, FOR_PARAMETERS, len(NAMES) * request_, short=request_ == 1)
     run = run_experiment(
         opened.change(choose="smhd", parameters="federated", aggregation="secure-sums")
     )

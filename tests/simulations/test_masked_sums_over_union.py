@@ -19,7 +19,7 @@ from fedbn.choice.judged_sums import ScattersOfBlocks
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema, Variable
 from fedbn.data.tables import write_table
-from fedbn.errors import DataError, MessageError, PolicyError, QuorumError
+from fedbn.errors import DataError, MessageError, QuorumError
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.secure_rounds import statements
 from fedbn.graphs.dag import DAG
@@ -44,6 +44,7 @@ from simulations.run import ExperimentRun, run_experiment
 from tests import naive_judged as naive
 from tests.choice.test_judged import Sites, columns_of, of_numbers
 from tests.naive import all_dags
+from tests.server.spies import FOR_PARAMETERS, fall_silent, lie
 
 pytestmark = pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
 
@@ -248,37 +249,11 @@ def test_how_many_sites_of_a_block_have_no_score_is_hidden(
 # --- sites that refuse or lie -------------------------------------------------------------------
 
 
-def count_answers(monkeypatch: pytest.MonkeyPatch, change: Any, *names: str) -> None:
-    """What sites tell by these functions is changed: `change` is told how many answers there were
-    before, and the honest one."""
-    import clients.secure_sums as site
-
-    told: list[Ints] = []
-
-    def changed(honest: Any) -> Any:
-        def answered(*given: Any) -> Any:
-            told.append(honest(*given))
-            return change(len(told) - 1, told[-1])
-
-        return answered
-
-    for name in names:
-        monkeypatch.setattr(site, name, changed(getattr(site, name)))
-
-
-OF_PARAMETERS = ("own_place", "own_equations", "own_residuals")
-
-
 @pytest.mark.parametrize("last", [1, 2, 3])
 def test_what_was_learned_is_said_where_a_site_falls_silent(
     last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def silent(before: int, honest: Ints) -> Ints:
-        if before >= 9 * last:
-            raise PolicyError("counts", "no more")
-        return honest
-
-    count_answers(monkeypatch, silent, "own_sums")
+    fall_silent(monkeypatch, ("own_sums",), 9 * last)
     paths = federation(tmp_path, *FEDERATIONS[0])
     result = ran(paths, "mixed", choose="climb", parameters="none", **MASKED).result
     assert "counts" in result.lacking
@@ -299,12 +274,7 @@ def test_sums_that_no_sites_have_leave_what_the_structures_chose(
     options = {"parameters": "none", **MASKED}
     alone = ran(paths, "mixed", **options).result
 
-    def lying(before: int, honest: Ints) -> Ints:
-        if before != 9 * request_ - 1:
-            return honest
-        return honest[:-1] if request_ == 1 else honest + 2**58
-
-    count_answers(monkeypatch, lying, "own_sums")
+    lie(monkeypatch, ("own_sums",), 9 * request_, short=request_ == 1)
     result = ran(paths, "mixed", choose="climb", **options).result
     assert result.choice is None
     assert result.consensus.dag == alone.consensus.dag
@@ -315,12 +285,7 @@ def test_sums_that_no_sites_have_leave_what_the_structures_chose(
 def test_sums_for_parameters_that_no_sites_have_leave_none(
     request_: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lying(before: int, honest: Ints) -> Ints:
-        if before != 9 * request_ - 1:
-            return honest
-        return honest[:-1] if request_ == 1 else honest + 2**58
-
-    count_answers(monkeypatch, lying, *OF_PARAMETERS)
+    lie(monkeypatch, FOR_PARAMETERS, 9 * request_, short=request_ == 1)
     run = ran(federation(tmp_path, *FEDERATIONS[0]), "mixed", **MASKED)
     assert run.network is None
     assert ("all of one length" if request_ == 1 else "masks hide which") in run.sources.failure
