@@ -1,6 +1,7 @@
 #include "families/levels.hpp"
 
 #include <cmath>
+#include <numeric>
 
 #include "arguments.hpp"
 #include "elementary.hpp"
@@ -167,78 +168,23 @@ NodeSets ParentSetLevels::bits(int node, std::span<const Rank> ranks, int size) 
     return out;
 }
 
-namespace {
-
-/// Counts sets in the order of their ranks; the partitions of the rows by the largest members are kept.
-class LastCounter {
-public:
-    LastCounter(const JointScore& score, int size)
-        : data_(score.data), n_log_n_(score.n_log_n), index_(size + 1, std::vector<std::int32_t>(data_.rows())),
-          span_(size + 1, 1), cells_(std::size_t(std::max(1, data_.rows())) * data_.widest() + 1) {}
-
-    /// Σ n ln n over the configurations of the members; those from place `changed` on are as in the last call.
-    double joint(std::span<const int> members, int changed) {
-        const int size = static_cast<int>(members.size()) - 1;
-        for (int d = std::max(0, size - changed); d < size; ++d) refine(d, members[size - d]);
-        const int v = members[0], arity = data_.variables[v].arity;
-        const std::uint16_t* column = data_.column(v);
-        const std::size_t cells = std::size_t(span_[size]) * arity;
-        std::fill_n(cells_.begin(), cells, 0);
-        for (int row = 0; row < data_.rows(); ++row)
-            cells_[index_[size][row] * arity + column[row]] += data_.weights[row];
-        double total = 0.0;
-        for (std::size_t c = 0; c < cells; ++c) total += n_log_n_[cells_[c]];
-        return total;
-    }
-
-private:
-    // index[d + 1] := observed configurations of (index[d], v), numbered by first appearance.
-    void refine(int d, int v) {
-        const int arity = data_.variables[v].arity;
-        const std::uint16_t* column = data_.column(v);
-        std::fill_n(cells_.begin(), std::size_t(span_[d]) * arity, -1);
-        std::int32_t found = 0;
-        for (int row = 0; row < data_.rows(); ++row) {
-            std::int32_t& number = cells_[index_[d][row] * arity + column[row]];
-            if (number < 0) number = found++;
-            index_[d + 1][row] = number;
-        }
-        span_[d + 1] = found;
-    }
-
-    const WeightedRows& data_;
-    std::span<const double> n_log_n_;
-    std::vector<std::vector<std::int32_t>> index_;  // by how many of the largest members: configuration of each row
-    std::vector<std::int32_t> span_;
-    std::vector<std::int32_t> cells_;
-};
-
-// members := the set of the next rank; returns the largest place that changed.
-int next_set(std::span<int> members) {
-    std::size_t j = 0;
-    for (; j + 1 < members.size() && members[j] + 1 == members[j + 1]; ++j) members[j] = static_cast<int>(j);
-    ++members[j];
-    return static_cast<int>(j);
-}
-
-}  // namespace
-
 LastFamilies ParentSetLevels::last_level(Rank first, Rank last, int size, std::span<const double> values,
                                          std::span<const Frontier> frontiers, std::span<const double> limit) const {
     LastFamilies out;
     const ByRank<double> below{{}, values};
     std::vector<int> members(size + 1), parents(size);
     std::vector<double> cost(size + 1);
-    sets_.unrank(first, n_, members);
-    LastCounter counter(score_, size);
-    for (Rank r = first; r < last; ++r) {
-        if (r % 16 == 0) notice_interrupt();
-        const double joint = counter.joint(members, r == first ? size : next_set(members));
+    std::vector<Rank> ranks(last - first);
+    std::iota(ranks.begin(), ranks.end(), first);
+    const auto joint = joint_values(score_, sets_, ranks, size + 1).values;
+    for (Rank r : ranks) {
+        if (r % kBetweenLooks == 0) notice_interrupt();
+        sets_.unrank(r, n_, members);
         double configurations = 1.0;
         for (int c : members) configurations *= arity(c);
         sets_.each_without_one(members, [&](int j, Rank without) {
             const double states = arity(members[j]);
-            cost[j] = required(below, without) - joint +
+            cost[j] = required(below, without) - joint[r - first] +
                       score_.parameter * (states - 1.0) * configurations / states;
             return true;
         });
