@@ -208,31 +208,6 @@ void bind_gaussian(nb::module_& m) {
 
 // -- levels
 
-constexpr std::size_t kSpareRows = 128;  // configurations that may be numbered with gaps
-
-WeightedRows rows_of(const Array<std::uint16_t, 2>& codes, const Array<std::int32_t, 1>& weights,
-                     const Array<std::int64_t, 1>& arities) {
-    require(codes.shape(0) == arities.size() && codes.shape(1) == weights.size(),
-            "codes must be an array [n, rows], with an arity for each variable and a weight for each row");
-    std::int64_t total = 0;
-    for (std::int32_t weight : span_of(weights)) {
-        require_at_least(1, weight, "the weight of a row");
-        total += weight;
-    }
-    require(total < std::int64_t{1} << 31, "the weights must sum to less than 2^31");
-    for (std::size_t v = 0; v < arities.size(); ++v) {
-        const std::int64_t arity = arities.data()[v];
-        if (arity < 1 || arity > 1 << 16 || arity * std::int64_t(weights.size() + kSpareRows) >= std::int64_t{1} << 31)
-            throw ArgumentError("arities must be 1 to 65536, and rows times states below 2^31, not " +
-                                std::to_string(arity) + " states of " + std::to_string(weights.size()) + " rows");
-        for (std::size_t row = 0; row < weights.size(); ++row)
-            require(codes.data()[v * weights.size() + row] < arities.data()[v], "codes must be below the arity");
-    }
-    const std::vector<int> states(arities.data(), arities.data() + arities.size());
-    return WeightedRows({codes.data(), codes.data() + codes.size()}, {weights.data(), weights.data() + weights.size()},
-                        states);
-}
-
 void require_sets(const ParentSetLevels& levels, int node, std::span<const Rank> ranks, std::int64_t size) {
     require(node >= 0 && node < levels.n(), "the node must be below n");
     require(size >= 0 && size < levels.n(), "a parent set must have 0 to n - 1 members");
@@ -253,40 +228,20 @@ ByRank<double> level_of(const Ranks& ranks, const Numbers& values) {
 
 void bind_levels(nb::module_& m) {
     nb::class_<ParentSetLevels>(m, "ParentSetLevels")
-        .def_static("bdeu",
-             [](Array<std::uint16_t, 2> codes, Array<std::int32_t, 1> weights, Array<std::int64_t, 1> arities,
-                double row_weight, double ess, double slack) {
-                 JointScore score{JointKind::bdeu, rows_of(codes, weights, arities), row_weight, ess, {}, {}, {}, {}};
-                 return new ParentSetLevels(std::move(score), slack);
+        .def_static("discrete",
+             [](const DiscreteScore& score, double slack) {
+                 constexpr std::int64_t kSpareRows = 128;  // configurations that may be numbered with gaps
+                 for (int v = 0; v < score.n(); ++v)
+                     require(score.arity(v) * (score.table().rows() + kSpareRows) < std::int64_t{1} << 31,
+                             "rows times states stay below 2^31");
+                 return new ParentSetLevels(JointScore(score), slack);
              },
-             "codes"_a.noconvert(), "weights"_a.noconvert(), "arities"_a.noconvert(), "row_weight"_a, "ess"_a,
-             "slack"_a)
-        .def_static("information",
-             [](Array<std::uint16_t, 2> codes, Array<std::int32_t, 1> weights, Array<std::int64_t, 1> arities,
-                Numbers n_log_n, double penalty, double slack) {
-                 JointScore score{JointKind::information, rows_of(codes, weights, arities), 1.0, penalty, {}, {}, {}, {}};
-                 require(std::int64_t(n_log_n.size()) > score.data.total, "n ln n must be there for all counts");
-                 score.n_log_n.assign(n_log_n.data(), n_log_n.data() + n_log_n.size());
-                 return new ParentSetLevels(std::move(score), slack);
-             },
-             "codes"_a.noconvert(), "weights"_a.noconvert(), "arities"_a.noconvert(), "n_log_n"_a.noconvert(),
-             "penalty"_a, "slack"_a)
+             "score"_a, "slack"_a)
         .def_static("gaussian",
-             [](Matrix gram, Numbers constant, Numbers exponent, double slack) {
-                 require_gaussian(gram, constant, exponent);
-                 const std::size_t n = gram.shape(0);
-                 JointScore score{JointKind::gaussian, {}, 1.0, 0.0, {},
-                                  {gram.data(), gram.data() + gram.size()},
-                                  {constant.data(), constant.data() + n + 1},
-                                  {exponent.data(), exponent.data() + n + 1}};
-                 return new ParentSetLevels(std::move(score), slack);
-             },
-             "gram"_a.noconvert(), "constant"_a.noconvert(), "exponent"_a.noconvert(), "slack"_a)
+             [](const GaussianScore& score, double slack) { return new ParentSetLevels(JointScore(score), slack); },
+             "score"_a, "slack"_a)
         .def_static("mixed",
-             [](const MixedScore& mixed, double slack) {
-                 JointScore score{JointKind::mixed, {}, 1.0, 0.0, {}, {}, {}, {}, mixed};
-                 return new ParentSetLevels(std::move(score), slack);
-             },
+             [](const MixedScore& score, double slack) { return new ParentSetLevels(JointScore(score), slack); },
              "score"_a, "slack"_a)
         .def("count", [](const ParentSetLevels& l, int members, int size) {
                  require(members >= 0 && members <= l.n() + 1 && size >= 0 && size <= l.n() + 1,
@@ -302,7 +257,7 @@ void bind_levels(nb::module_& m) {
                  return nb::make_tuple(to_numpy(std::move(found.values)), to_numpy(std::move(found.occupied)));
              }, "wanted"_a.noconvert(), "size"_a)
         .def("all_joint_values", [](const ParentSetLevels& l) {
-                 require(l.score().kind == JointKind::bdeu && l.n() <= 28,
+                 require(l.score().kind == ScoreKind::bdeu && l.n() <= 28,
                          "all sets are valued under BDeu alone, of at most 28 variables");
                  return to_numpy(unlocked([&] { return all_joint_values(l.score()); }));
              })
@@ -322,7 +277,7 @@ void bind_levels(nb::module_& m) {
              [](const ParentSetLevels& l, int node, Ranks ranks, int size, Numbers floors, Ranks ranks_below,
                 Numbers values_below, Ranks ranks_own, Numbers values_own) {
                  require_sets(l, node, span_of(ranks), size);
-                 require(l.score().kind == JointKind::information, "theorem 7 must be used with BIC or AIC");
+                 require(l.score().kind == ScoreKind::information, "theorem 7 must be used with BIC or AIC");
                  require(floors.size() == std::size_t(l.n()), "there must be a floor for each variable");
                  const auto below = level_of(ranks_below, values_below), own = level_of(ranks_own, values_own);
                  return flags_to_numpy(unlocked([&] {
@@ -346,7 +301,7 @@ void bind_levels(nb::module_& m) {
              [](const ParentSetLevels& l, Rank first, Rank last, int size, Numbers values, Array<std::int64_t, 1> start,
                 Ranks ranks, Numbers best, Numbers limit) {
                  const auto n = static_cast<std::size_t>(l.n());
-                 require(l.score().kind == JointKind::information && size >= 1 && size < l.n(),
+                 require(l.score().kind == ScoreKind::information && size >= 1 && size < l.n(),
                          "the last level must be of BIC or AIC and of 1 to n - 1 parents");
                  require(0 <= first && first < last && last <= l.sets().binomial(l.n(), size + 1),
                          "ranks must be those of sets of one more");

@@ -1,43 +1,29 @@
 #include "families/joint_values.hpp"
 
-#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "interrupt.hpp"
 #include "elementary.hpp"
-#include "scores/gaussian.hpp"
 
 namespace fedbn {
 
-WeightedRows::WeightedRows(std::vector<std::uint16_t> all_codes, std::vector<std::int32_t> all_weights,
-                           std::span<const int> arities)
-    : codes(std::move(all_codes)), weights(std::move(all_weights)), variables(arities.size()),
-      total(std::accumulate(weights.begin(), weights.end(), std::int64_t{0})) {
-    for (std::size_t v = 0; v < arities.size(); ++v) {
-        Variable& variable = variables[v];
-        const std::uint16_t* code = column(static_cast<int>(v));
-        std::vector<int> held(arities[v]);
-        for (int row = 0; row < rows(); ++row) ++held[code[row]];
-        variable.arity = arities[v];
-        variable.mode = static_cast<int>(std::max_element(held.begin(), held.end()) - held.begin());
-        for (int row = 0; row < rows(); ++row)
-            if (code[row] != variable.mode) {
-                variable.other_rows.push_back(row);
-                variable.other_codes.push_back(code[row]);
-            }
-    }
-}
-
-int WeightedRows::widest() const {
-    int most = 1;
-    for (const Variable& variable : variables) most = std::max(most, variable.arity);
-    return most;
+JointScore::JointScore(DiscreteScore of) : kind(of.kind()), discrete(std::move(of)) {
+    if (kind != ScoreKind::information) return;
+    for (int count = 0; count <= discrete->table().all_rows; ++count)
+        n_log_n.push_back(count ? count * (discrete->rung().row_weight * logarithm(count)) : 0.0);
 }
 
 namespace {
 
 using Counts = std::vector<std::int32_t>;
+
+/// The largest number of states.
+int widest(const DiscreteScore& score) {
+    int most = 1;
+    for (int v = 0; v < score.n(); ++v) most = std::max(most, score.arity(v));
+    return most;
+}
 
 /// ln Γ(k count + α) - ln Γ(α), k the row weight and α = ess / Π r; those of small counts are remembered.
 class BdeuTerms {
@@ -75,13 +61,13 @@ private:
 /// Counts sets of one size one after the other, each from its largest member down.
 class PrefixCounter {
 public:
-    PrefixCounter(const WeightedRows& data, int size) : data_(data), steps_(std::max(1, size)) {
-        const std::size_t most = (std::size_t(data.rows()) + kCompact) * data.widest() + 1;
+    PrefixCounter(const DiscreteScore& data, int size) : data_(data), steps_(std::max(1, size)) {
+        const std::size_t most = (std::size_t(data.table().rows()) + kCompact) * widest(data) + 1;
         for (Step& step : steps_) {
-            step.labels.resize(data.rows());
+            step.labels.resize(data.table().rows());
             step.held.resize(most);
         }
-        steps_[0].held[0] = static_cast<std::int32_t>(data.total);
+        steps_[0].held[0] = data.table().all_rows;
         cells_.resize(most);
     }
 
@@ -91,7 +77,7 @@ public:
         prepare(members);
         const Step& last = steps_[members.size() - 1];
         count(members[0], last, cells_);
-        return {cells_.data(), last.span * data_.variables[members[0]].arity};
+        return {cells_.data(), last.span * data_.arity(members[0])};
     }
 
 private:
@@ -114,10 +100,10 @@ private:
             Step &step = steps_[depth], &next = steps_[depth + 1];
             step.added = v;
             count(v, step, next.held);
-            const std::int32_t arity = data_.variables[v].arity;
-            const std::uint16_t* column = data_.column(v);
+            const std::int32_t arity = data_.arity(v);
+            const auto& codes = data_.column(v).codes;
             for (std::size_t row = 0; row < step.labels.size(); ++row)
-                next.labels[row] = step.labels[row] * arity + column[row];
+                next.labels[row] = step.labels[row] * arity + codes[row];
             next.span = step.span * arity;
             if (next.span > kCompact) compact(next);
         }
@@ -138,12 +124,13 @@ private:
 
     // cells[configuration, state of v]; the mode of v gets what the others leave.
     void count(int v, const Step& step, Counts& cells) const {
-        const WeightedRows::Variable& variable = data_.variables[v];
+        const Column& variable = data_.column(v);
+        const auto& weights = data_.table().weights;
         const int arity = variable.arity;
         std::fill_n(cells.begin(), step.span * arity, 0);
         for (std::size_t k = 0; k < variable.other_rows.size(); ++k) {
             const std::int32_t row = variable.other_rows[k];
-            cells[step.labels[row] * arity + variable.other_codes[k]] += data_.weights[row];
+            cells[step.labels[row] * arity + variable.other_codes[k]] += weights[row];
         }
         for (std::size_t c = 0; c < step.span; ++c) {
             std::int32_t rest = step.held[c];
@@ -152,7 +139,7 @@ private:
         }
     }
 
-    const WeightedRows& data_;
+    const DiscreteScore& data_;
     std::vector<Step> steps_;
     Counts cells_;
 };
@@ -162,32 +149,24 @@ private:
 JointValues joint_values(const JointScore& score, const SetRanks& sets, std::span<const Rank> wanted, int size) {
     JointValues out{std::vector<double>(wanted.size()), std::vector<std::int32_t>(wanted.size())};
     std::vector<int> members(size);
-    if (score.kind == JointKind::gaussian) {
-        GaussianScore gaussian(CrossProducts(score.gram, score.n()), score.constant, score.exponent);
+    if (!score.discrete) {
+        std::optional<GaussianScore> gaussian = score.gaussian;
         for (std::size_t a = 0; a < wanted.size(); ++a) {
             if (a % 64 == 0) notice_interrupt();
             sets.unrank(wanted[a], score.n(), members);
-            out.values[a] = gaussian.joint(members);
+            out.values[a] = gaussian ? gaussian->joint(members) : score.mixed->joint_afresh(members);
         }
         return out;
     }
-    if (score.kind == JointKind::mixed) {
-        for (std::size_t a = 0; a < wanted.size(); ++a) {
-            if (a % 64 == 0) notice_interrupt();
-            sets.unrank(wanted[a], score.n(), members);
-            out.values[a] = score.mixed->joint_afresh(members);
-        }
-        return out;
-    }
-    const bool bdeu = score.kind == JointKind::bdeu;
-    PrefixCounter counts(score.data, size);
-    BdeuTerms terms(score.parameter, score.row_weight);
+    const bool bdeu = score.kind == ScoreKind::bdeu;
+    PrefixCounter counts(*score.discrete, size);
+    BdeuTerms terms(score.discrete->rung().parameter, score.discrete->rung().row_weight);
     for (std::size_t a = 0; a < wanted.size(); ++a) {
         if (a % 16 == 0) notice_interrupt();
         sets.unrank(wanted[a], score.n(), members);
         if (bdeu) {
             double log_size = 0.0;
-            for (int v : members) log_size += logarithm(double(score.data.variables[v].arity));
+            for (int v : members) log_size += logarithm(double(score.discrete->arity(v)));
             terms.choose(log_size);
         }
         for (std::int32_t count : counts(members))
@@ -207,17 +186,18 @@ namespace {
 class AllSets {
 public:
     explicit AllSets(const JointScore& score)
-        : data_(score.data), n_(score.n()), terms_(score.parameter, score.row_weight), levels_(n_ + 1),
-          weight_(std::size_t(data_.rows() + 1) * data_.widest()), number_(weight_.size()), alone_(data_.rows()),
+        : data_(*score.discrete), rows_(data_.table().rows()), n_(score.n()),
+          terms_(data_.rung().parameter, data_.rung().row_weight), levels_(n_ + 1),
+          weight_(std::size_t(rows_ + 1) * widest(data_)), number_(weight_.size()), alone_(rows_),
           values_(std::size_t{1} << n_) {
-        values_[0] = log_gamma(score.row_weight * double(data_.total) + score.parameter) -
-                     log_gamma(score.parameter);
+        const auto& [row_weight, ess, units] = data_.rung();
+        values_[0] = log_gamma(row_weight * double(data_.table().all_rows) + ess) - log_gamma(ess);
         for (Level& level : levels_) {
-            level.row.resize(data_.rows());
-            level.group.resize(data_.rows());
+            level.row.resize(rows_);
+            level.group.resize(rows_);
         }
         std::iota(levels_[0].row.begin(), levels_[0].row.end(), 0);
-        levels_[0].kept = data_.rows();
+        levels_[0].kept = rows_;
     }
 
     std::vector<double> run() {
@@ -238,7 +218,7 @@ private:
         const Level& level = levels_[depth];
         if (++visits_ % 64 == 0) notice_interrupt();
         for (int v = top - 1; v >= 0; --v) {
-            const int arity = data_.variables[v].arity;
+            const int arity = data_.arity(v);
             terms_.choose(logarithm(configurations * arity));
             count(level, v);
             double total = double(level.ones) * terms_(1);
@@ -254,41 +234,41 @@ private:
 
     // Weight and number of the rows per (group, state of v).
     void count(const Level& level, int v) {
-        const int arity = data_.variables[v].arity;
-        const std::uint16_t* column = data_.column(v);
+        const int arity = data_.arity(v);
+        const auto& codes = data_.column(v).codes;
         std::fill_n(weight_.begin(), level.groups * arity, 0);
         std::fill_n(number_.begin(), level.groups * arity, 0);
         for (std::size_t k = 0; k < level.kept; ++k) {
-            const std::int32_t r = level.row[k], c = level.group[k] * arity + column[r];
-            weight_[c] += data_.weights[r];
+            const std::int32_t r = level.row[k], c = level.group[k] * arity + codes[r];
+            weight_[c] += data_.table().weights[r];
             ++number_[c];
         }
     }
 
     // finer := the groups split by v. The number of rows in a group becomes its label.
     void split(const Level& level, int v, Level& finer) {
-        const int arity = data_.variables[v].arity;
-        const std::uint16_t* column = data_.column(v);
+        const int arity = data_.arity(v);
+        const auto& codes = data_.column(v).codes;
         finer.groups = finer.kept = 0;
         finer.ones = level.ones;
         finer.heavy = level.heavy;
         for (std::size_t c = 0; c < level.groups * arity; ++c)
             number_[c] = number_[c] > 1 ? static_cast<std::int32_t>(finer.groups++) : -1;
         for (std::size_t k = 0; k < level.kept; ++k) {
-            const std::int32_t r = level.row[k], label = number_[level.group[k] * arity + column[r]];
+            const std::int32_t r = level.row[k], label = number_[level.group[k] * arity + codes[r]];
             if (label >= 0) {
                 finer.row[finer.kept] = r;
                 finer.group[finer.kept++] = label;
-            } else if (data_.weights[r] == 1) {
+            } else if (data_.table().weights[r] == 1) {
                 ++finer.ones;
             } else {
-                alone_[finer.heavy++] = data_.weights[r];
+                alone_[finer.heavy++] = data_.table().weights[r];
             }
         }
     }
 
-    const WeightedRows& data_;
-    int n_;
+    const DiscreteScore& data_;
+    int rows_, n_;
     BdeuTerms terms_;
     std::vector<Level> levels_;
     Counts weight_, number_, alone_;

@@ -7,45 +7,24 @@
 #include <vector>
 
 #include "families/ranks.hpp"
+#include "scores/gaussian.hpp"
 #include "scores/mixed.hpp"
+#include "scores/score.hpp"
 
 namespace fedbn {
 
-enum class JointKind { bdeu, information, gaussian, mixed };
-
-/// Categorical data: merged rows with their weights. The rows of a variable outside its mode are listed.
-struct WeightedRows {
-    struct Variable {
-        int arity = 1, mode = 0;
-        std::vector<std::int32_t> other_rows;
-        std::vector<std::uint16_t> other_codes;
-    };
-    WeightedRows() = default;
-    WeightedRows(std::vector<std::uint16_t> codes, std::vector<std::int32_t> weights, std::span<const int> arities);
-
-    int rows() const { return static_cast<int>(weights.size()); }
-    const std::uint16_t* column(int v) const { return codes.data() + std::size_t(v) * weights.size(); }
-    int widest() const;  // the largest arity
-
-    std::vector<std::uint16_t> codes;  // column after column
-    std::vector<std::int32_t> weights;
-    std::vector<Variable> variables;
-    std::int64_t total = 0;  // of the weights
-};
-
 /// What J is made of. BIC and AIC: J without its penalty, Σ n_c ln n_c.
 struct JointScore {
-    int n() const {
-        if (kind == JointKind::mixed) return mixed->n();
-        return kind == JointKind::gaussian ? int(constant.size()) - 1 : int(data.variables.size());
-    }
+    explicit JointScore(DiscreteScore of);
+    explicit JointScore(GaussianScore of) : kind(ScoreKind::gaussian), gaussian(std::move(of)) {}
+    explicit JointScore(MixedScore of) : kind(ScoreKind::mixed), mixed(std::move(of)) {}
 
-    JointKind kind;
-    WeightedRows data;
-    double row_weight = 1.0;
-    double parameter = 0.0;       // BDeu: ess; BIC and AIC: penalty per free parameter
+    int n() const { return mixed ? mixed->n() : gaussian ? gaussian->n() : discrete->n(); }
+
+    ScoreKind kind;
+    std::optional<DiscreteScore> discrete = std::nullopt;
     std::vector<double> n_log_n;  // BIC and AIC, by count
-    std::vector<double> gram, constant, exponent;  // Gaussian
+    std::optional<GaussianScore> gaussian = std::nullopt;
     std::optional<MixedScore> mixed = std::nullopt;
 };
 

@@ -51,7 +51,7 @@ Rank ParentSetLevels::rank_with(int node, std::span<const int> parents) const {
 
 // BIC and AIC: w (r - 1) Π r over the parents.
 double ParentSetLevels::parameters(int node, std::span<const int> parents) const {
-    double unit = score_.parameter * (arity(node) - 1.0);
+    double unit = penalty() * (arity(node) - 1.0);
     for (int v : parents) unit *= arity(v);
     return unit;
 }
@@ -96,8 +96,8 @@ BoundedSets ParentSetLevels::extend(int node, const Frontier& old, int size, dou
     BoundedSets out;
     std::vector<int> members(size + 1);
     const std::span<int> extended(members.data(), size);
-    const bool information = score_.kind == JointKind::information;
-    const double unit = information ? score_.parameter * (arity(node) - 1.0) : 0.0;
+    const bool information = score_.kind == ScoreKind::information;
+    const double unit = information ? penalty() * (arity(node) - 1.0) : 0.0;
     for (int v = size; v < n_ - 1; ++v)
         for (std::size_t a = 0; a < old.values.size(); ++a) {
             if (a % kBetweenLooks == 0) notice_interrupt();
@@ -146,12 +146,12 @@ LevelCosts ParentSetLevels::costs(int node, const Frontier& sets, int size, cons
         unrank(node, sets.rank(a), parents);
         const std::size_t at = required_place(own, rank(parents));
         out.cost[a] = own.values[at] - required(above, rank_with(node, parents));
-        if (score_.kind == JointKind::information) {
+        if (score_.kind == ScoreKind::information) {
             double free = arity(node) - 1.0;
             for (int v : parents) free *= arity(v);
-            out.cost[a] += score_.parameter * free;
-        } else if (score_.kind == JointKind::bdeu) {  // theorem 8; counts times k < 1 lose at least k times as much
-            const double least = std::min(1.0, score_.row_weight) * occupied[at] * logarithm(arity(node));
+            out.cost[a] += penalty() * free;
+        } else if (score_.kind == ScoreKind::bdeu) {  // theorem 8; counts times k < 1 lose at least k times as much
+            const double least = std::min(1.0, score_.discrete->rung().row_weight) * occupied[at] * logarithm(arity(node));
             out.may_extend[a] = !(sets.values[a] + slack_ < least);
         }
     }
@@ -185,7 +185,7 @@ LastFamilies ParentSetLevels::last_level(Rank first, Rank last, int size, std::s
         sets_.each_without_one(members, [&](int j, Rank without) {
             const double states = arity(members[j]);
             cost[j] = required(below, without) - joint[r - first] +
-                      score_.parameter * (states - 1.0) * configurations / states;
+                      penalty() * (states - 1.0) * configurations / states;
             return true;
         });
         for (int j = 0; j <= size; ++j) {

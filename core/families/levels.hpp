@@ -68,7 +68,8 @@ public:
     NodeSets bits(int node, std::span<const Rank> ranks, int size) const;
 
 private:
-    double arity(int v) const { return score_.data.variables[v].arity; }
+    double arity(int v) const { return score_.discrete->arity(v); }
+    double penalty() const { return score_.discrete->rung().parameter; }
     double parameters(int node, std::span<const int> parents) const;
     void unrank(int node, Rank rank, std::span<int> parents) const;
     Rank rank(std::span<const int> members) const;

@@ -323,23 +323,8 @@ class Case:
             "duals": floats([0.5, 0.25]),
         }
 
-    def level_table(self, rows: int = 12) -> dict[str, Argument]:
-        codes, arities = self.table(rows)
-        return {
-            "codes": Argument(codes, "codes"),
-            "weights": Argument(np.ones(rows, dtype=np.int32), "weights"),
-            "arities": Argument(np.array(arities, dtype=np.int64), "arities"),
-        }
-
-    def level_arguments(self) -> dict[str, Argument]:
-        return self.level_table() | {
-            "n_log_n": floats([i * np.log(max(i, 1)) for i in range(13)]),
-            "penalty": Argument(0.5, "float"),
-            "slack": Argument(0.0, "float"),
-        }
-
     def levels(self) -> Any:
-        return made(families.ParentSetLevels.information, self.level_arguments())
+        return families.ParentSetLevels.discrete(self.discrete(rows=12), 0.0)
 
     def level_values(self, levels: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
         return levels.joint_values(np.arange(levels.count(self.n, size)), size)
@@ -981,35 +966,13 @@ call("families.are_undominated")(
 )
 
 
-@call("families.ParentSetLevels.bdeu")
-def _bdeu(c: Case) -> Call:
-    return Call(
-        families.ParentSetLevels.bdeu,
-        c.level_table()
-        | {
-            "row_weight": Argument(1.0, "float"),
-            "ess": Argument(1.0, "float"),
-            "slack": Argument(0.0, "float"),
-        },
+for _kind in ("discrete", "gaussian", "mixed"):
+    call(f"families.ParentSetLevels.{_kind}")(
+        lambda c, kind=_kind: Call(
+            getattr(families.ParentSetLevels, kind),
+            {"score": Argument(getattr(c, kind)()), "slack": Argument(0.0, "float")},
+        )
     )
-
-
-call("families.ParentSetLevels.information")(
-    lambda c: Call(families.ParentSetLevels.information, c.level_arguments())
-)
-call("families.ParentSetLevels.gaussian")(
-    lambda c: Call(
-        families.ParentSetLevels.gaussian, c.gaussian_parts() | {"slack": Argument(0.0, "float")}
-    )
-)
-
-
-call("families.ParentSetLevels.mixed")(
-    lambda c: Call(
-        families.ParentSetLevels.mixed,
-        {"score": Argument(c.mixed()), "slack": Argument(0.0, "float")},
-    )
-)
 
 
 def _sets_of_size(c: Case, levels: Any) -> dict[str, Argument]:
@@ -1052,7 +1015,7 @@ enter_all(
         {"members": Argument(c.n, "size", c.n), "size": Argument(2, "size", c.n)},
     ),
     all_joint_values=lambda c: Call(
-        made(families.ParentSetLevels.bdeu, _bdeu(c).arguments).all_joint_values
+        families.ParentSetLevels.discrete(c.discrete(scores.ScoreKind.bdeu), 0.0).all_joint_values
     ),
     global_ranks=_level("global_ranks"),
     bits=_level("bits"),

@@ -102,9 +102,8 @@ def undominated() -> None:
 def joint_values() -> None:
     n, rows = 30, 100_000
     codes = np.random.default_rng(0).integers(0, 4, (n, rows)).astype(np.uint16)
-    levels = families.ParentSetLevels.bdeu(
-        codes, np.ones(rows, dtype=np.int32), np.full(n, 4), 1.0, 1.0, 0.0
-    )
+    bdeu = scores.DiscreteScore.rungs(scores.ScoreKind.bdeu, codes, [4] * n, [(1.0, 1.0)], 1 << 20)
+    levels = families.ParentSetLevels.discrete(bdeu[0], 0.0)
     levels.joint_values(np.arange(levels.count(n, 8)), 8)
 
 

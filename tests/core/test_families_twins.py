@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fedbn._core import families as core
+from fedbn._core.scores import DiscreteScore, ScoreKind
 from fedbn.graphs.bits import unpack
 from tests import naive_levels as naive
 
@@ -30,12 +31,12 @@ class Case:
             rows[1] = np.minimum(rows[0], arities[1] - 1)
         self.table = naive.Table(rows.T.astype(int), arities.tolist(), 0.8)
         self.n = n
-        n_log_n = np.array([c * math.log(c) if c else 0.0 for c in range(15)])
-        self.levels = core.ParentSetLevels.information(
-            rows, np.ones(14, dtype=np.int32), arities, n_log_n, 0.8, slack
-        )
-        self.bdeu = core.ParentSetLevels.bdeu(
-            rows, np.ones(14, dtype=np.int32), arities, 1.0, 1.0, slack
+        self.levels, self.bdeu = (
+            core.ParentSetLevels.discrete(
+                DiscreteScore.rungs(kind, rows, arities.tolist(), [(1.0, parameter)], 1 << 20)[0],
+                slack,
+            )
+            for kind, parameter in ((ScoreKind.information, 0.8), (ScoreKind.bdeu, 1.0))
         )
 
     def others(self, node: int) -> list[int]:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbn._core import families as core
-from fedbn._core.scores import ScoreKind, logarithms
+from fedbn._core.scores import ScoreKind
 from fedbn.arrays import Floats, Ints, Ints32
 from fedbn.errors import SearchError
 from fedbn.limits import NOTHING_MET, Limit, in_words
@@ -451,15 +451,9 @@ def _list_ranks(frontier: _Frontier) -> Ints:
 
 def _levels(score: TabulatedScore, slack: float) -> core.ParentSetLevels:
     """The compiled part, which holds the table."""
-    j, levels = score.core, core.ParentSetLevels
+    levels = core.ParentSetLevels
     if score.is_gaussian:
-        return levels.gaussian(j.gram, j.constant, j.exponent, slack)
+        return levels.gaussian(score.core, slack)
     if score.is_mixed:
-        return levels.mixed(j, slack)
-    rows = (*j.merged_rows(), j.arities)
-    if j.kind == ScoreKind.bdeu:
-        return levels.bdeu(*rows, score.row_weight, score.parameter, slack)
-    n_log_n = np.arange(score.n_rows + 1, dtype=np.float64)
-    n_log_n[0] = 1.0
-    n_log_n *= score.row_weight * logarithms(n_log_n)
-    return levels.information(*rows, n_log_n, score.parameter, slack)
+        return levels.mixed(score.core, slack)
+    return levels.discrete(score.core, slack)
