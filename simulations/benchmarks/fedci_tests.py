@@ -71,11 +71,14 @@ def by_fedci(tables: Sequence[Dataset], names: Sequence[str], most: int, alpha: 
 
     def frame(table: Dataset) -> Any:
         columns = {}
-        for k, name in enumerate(table.names):
-            states = table.schema.states[k]
-            values = [states[code] for code in table.table[:, k]]
+        for k, variable in enumerate(table.schema.variables):
+            cells, states = table.column(k), variable.states
+            if states is None:
+                columns[variable.name] = cells.tolist()
+                continue
+            values = [states[code] for code in cells]
             binary = len(states) == 2
-            columns[name] = [value == states[1] for value in values] if binary else values
+            columns[variable.name] = [v == states[1] for v in values] if binary else values
         return polars.from_dict(columns)
 
     server = Server([Client(f"s{k}", frame(table)) for k, table in enumerate(tables)])

@@ -75,7 +75,7 @@ def run_case(case: Case) -> Row:
     """For every rule SMHD to the network over all variables; what is not known; CPU seconds."""
     truth = load_network(str(case["network"])).dag
     truth = truth.reorder(sorted(truth.names))
-    whole = _whole(case["network"], case["rows"], case["sites"], case["seed"])
+    whole = whole_structures(case)
     own = own_structures(case)
     found, cut_short = _fuse_all(whole, own, truth.names, case["seconds"])
     row: Row = {rule: smhd(dag.reorder(truth.names), truth) for rule, dag in found.items()}
@@ -89,10 +89,11 @@ def run_case(case: Case) -> Row:
     return row
 
 
-def own_structures(case: Case) -> list[DAG]:
-    """What the sites of a case learn, each over the variables that it has."""
+def own_structures(case: Case, rows: int | None = None) -> list[DAG]:
+    """What the sites of a case learn, each over the variables that it has; of tables of so many
+    rows, where not the case's."""
     truth = load_network(str(case["network"])).dag
-    tables = _tables(case["network"], case["rows"], case["sites"], case["seed"])
+    tables = _tables(case["network"], rows or case["rows"], case["sites"], case["seed"])
     has = has_columns(case, truth.reorder(sorted(truth.names)))
     return [
         _learn_by_ges(
@@ -100,6 +101,11 @@ def own_structures(case: Case) -> list[DAG]:
         )
         for table, row in zip(tables, has, strict=True)
     ]
+
+
+def whole_structures(case: Case) -> tuple[DAG, ...]:
+    """What the sites of a case would learn if they lacked nothing."""
+    return _whole(case["network"], case["rows"], case["sites"], case["seed"])
 
 
 def _fuse_all(
