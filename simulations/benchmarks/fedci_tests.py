@@ -3,7 +3,7 @@
     python -m simulations.benchmarks.fedci_tests --packages VENV/lib/python3.11/site-packages
 
 `python-fedci` (PyPI, GitHub maxhahn/fedci) has the federated likelihood-ratio tests of fedCI-IOD,
-and neither its enumeration of PAGs nor its generator. So its tests are asked by the skeleton search
+and not its enumeration of PAGs, which is in R. So its tests are asked by the skeleton search
 of PC-stable (Colombo and Maathuis 2014) with at most `--most` variables given; a pair that no site
 can test given a set keeps its edge. Both see the same tables, of a network of fedbn's. fedCI
 exchanges summed gradients in each iteration of each test, fedbn one structure of each site: what is
