@@ -70,10 +70,10 @@ def task_of(message: Message) -> Task:
     record = _record(message, TASK)
     schema = schema_from_text(record.get("text"), record.get("hash"))
     report = printable(record.get("report", ""), MAX_REPORT)
-    return Task(schema, record["round"], report, _summed(schema, record.get("columns")))
+    return Task(schema, record["round"], report, _schema_of_sums(schema, record.get("columns")))
 
 
-def _summed(schema: Schema, text: str | None) -> Schema:
+def _schema_of_sums(schema: Schema, text: str | None) -> Schema:
     """The agreed schema, or that of the columns that a text lists."""
     if text is None:
         return schema

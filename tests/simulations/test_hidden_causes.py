@@ -82,4 +82,4 @@ def test_the_best_state_is_not_farther_than_the_default(monkeypatch: pytest.Monk
 def test_right_structures_without_lacking_variables_are_fused_to_the_network() -> None:
     truth = load_network("asia").dag
     truth = truth.reorder(sorted(truth.names))
-    assert bounds.fused([truth] * 4, truth, 60.0) == (0, 0)
+    assert bounds.distances([truth] * 4, truth, 60.0) == (0, 0)

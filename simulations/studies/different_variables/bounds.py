@@ -36,7 +36,7 @@ MORE = 20
 WHOLE = (4, 5, 6, 8, SITES)
 
 
-def fused(dags: Sequence[DAG], truth: DAG, seconds: float) -> tuple[int, int]:
+def distances(dags: Sequence[DAG], truth: DAG, seconds: float) -> tuple[int, int]:
     """SMHD to the network of the default's consensus, and of the nearest state that it chooses
     among."""
     paths = mcbnc_paths(dags, poolings=poolings_of("best"), variables="union", seconds=seconds)
@@ -52,13 +52,13 @@ def run_seed(network: str, pattern: str, seed: int, seconds: float) -> dict[str,
     truth = truth.reorder(sorted(truth.names))
     case = {"network": network, "rows": ROWS, "sites": SITES, "seed": seed}
     whole = whole_structures(case)
-    found: dict[str, float] = {f"whole {k}": fused(whole[:k], truth, seconds)[0] for k in WHOLE}
+    found: dict[str, float] = {f"whole {k}": distances(whole[:k], truth, seconds)[0] for k in WHOLE}
     own = own_structures(case | {"pattern": pattern, "blocks": 5})
-    found["default"], found["best"] = fused(own, truth, seconds)
+    found["default"], found["best"] = distances(own, truth, seconds)
     right = [marginal_imap(truth, dag.names) for dag in own]
-    found["marginal"], found["its best"] = fused(right, truth, seconds)
+    found["marginal"], found["its best"] = distances(right, truth, seconds)
     more = own_structures(case | {"pattern": pattern, "blocks": 5}, MORE * ROWS)
-    found["more rows"], found["their best"] = fused(more, truth, seconds)
+    found["more rows"], found["their best"] = distances(more, truth, seconds)
     found["beyond"] = found["default"] - NEAR * found[f"whole {SITES}"]
     return found
 
