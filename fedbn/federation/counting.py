@@ -375,10 +375,9 @@ def open_counting(
     structures = {reply.client: reply.dags[0] for reply in result.fused_replies}
     split = _split(result, structures)
     asked_too = families_of([medoid(sites, structures) for sites in split or ()])
-    if result.schema.kind == "categorical":  # with sums of products a climb needs no request
-        sent = [fused.path.inputs for fused in result.classes]
-        voted = voted_families(votes_of(inputs) for inputs in sent)
-        asked_too = (*asked_too, *sent_families(sent), *voted)
+    sent = [fused.path.inputs for fused in result.classes]
+    voted = voted_families(votes_of(inputs) for inputs in sent)
+    asked_too = (*asked_too, *sent_families(sent), *voted)
     if site_column is not None:
         opened = _over_sites(dialogue_about(result, settings, ess, seed), site_column, asked_too)
         return replace(opened, structures=structures, split=split)

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
-from fedbn.choice.by_counts import Climb, Counted, at_candidate, choice_of, is_over, worth_of
+from fedbn.choice.by_counts import (
+    TOLERANCE,
+    Climb,
+    Counted,
+    at_candidate,
+    choice_of,
+    is_over,
+    taking,
+    worth_of,
+)
 from fedbn.choice.by_scatters import ScatterScores, chosen_by_scatters, own_scores, scores_of_some
 from fedbn.choice.decisive import Verdict, verdict_on
 from fedbn.choice.groups import Groups, confirm_parts
@@ -102,28 +111,47 @@ def _choose(
     sites = tuple(site for site in sorted(scatters) if site not in unheard)
     scores_of = _scores_of(opened, scatters)
 
-    def chosen_by(sites: tuple[str, ...]) -> Climb:
+    @cache
+    def chosen_by(sites: Sites) -> Climb:
         found = _best(opened, scores_of(sites), consensus, climbs=climbs, end=end)
         assert found is not None
         return found
 
+    found = chosen_by(sites)
     while True:
-        found = chosen_by(sites)
-        cut_short = is_over(end)
+        cut_short, rivals = is_over(end), list[DAG]()
+
+        def choice_of(few: Sites, rivals: list[DAG] = rivals) -> DAG:
+            rivals.append(chosen_by(few).dag)
+            return rivals[-1]
+
         sums = Sums(
             {site: scatters[site].rows for site in sites},
             sum(scatter.rows for scatter in scatters.values()),
             partial(_liking, {site: scores_of((site,)) for site in sites}),
             partial(_worth_to, scores_of, found.uncounted),
-            lambda few: chosen_by(few).dag,
+            choice_of,
         )
         listed = [each.dag for each in opened.candidates.listed]
         of = found.dag, consensus, listed, sums, len(unheard)
         verdict = verdict_on(*of, lambda: is_over(end))
+        if not is_over(end) and (better := _better(rivals, sums, found)) is not None:
+            scored = scores_of(sites).score_all(families_of([better]))
+            found = taking(found, better, scored, _rng(opened), end)
+            continue
         if not verdict.decisive:
             return found, cut_short, unheard, verdict
         sites = tuple(site for site in sites if site not in verdict.decisive)
         unheard = tuple(sorted((*unheard, *verdict.decisive)))
+        found = chosen_by(sites)
+
+
+def _better(rivals: Iterable[DAG], sums: Sums, found: Climb) -> DAG | None:
+    """What is better by the sums of all that are heard than what they found, of what the sums of
+    fewer sites found: a search of theirs may end where that of all did not."""
+    worth = sums.worth_to(sums.without(()))
+    best = max(rivals, key=worth, default=found.dag)
+    return best if worth(best) > worth(found.dag) + TOLERANCE else None
 
 
 def _liking(scores_of: Mapping[str, ScatterScores], one: DAG, other: DAG) -> dict[str, float]:
@@ -200,10 +228,14 @@ def _best(
         opened.schema,
         scores,
         opened.pairs,
-        np.random.default_rng([opened.seed, STREAM, 0]),
+        _rng(opened),
         consensus=consensus,
         climbs=climbs,
         knowledge=opened.knowledge,
         limits=opened.limits,
         seconds=None if end is None else max(0.0, end - time.monotonic()),
     )
+
+
+def _rng(opened: Counting) -> np.random.Generator:
+    return np.random.default_rng([opened.seed, STREAM, 0])
