@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import cells_of
+from fedbn.choice.site_sums import most_left_out
 from fedbn.data.schema import Schema
 from fedbn.federation.far_sites import distances_of_sites, far_sites
 from fedbn.federation.secure_rounds import SecureResult
@@ -135,15 +136,23 @@ def _on_pivotal(choice: CountedChoice) -> Iterator[str]:
 
 
 def _on_largest(choice: CountedChoice) -> Iterator[str]:
-    """Whose rows are more than those of all other sites together. Of two sites one mostly has
-    more."""
-    total = sum(choice.rows.values())
-    largest = max(choice.rows, key=lambda site: choice.rows[site], default="")
-    if len(choice.rows) > 2 and 2 * choice.rows[largest] > total:
-        yield (
-            f"{largest} has {choice.rows[largest]:,} of the {total:,} rows that were counted, more "
-            "than all other sites together: its table decides most of what the counts chose"
-        )
+    """The fewest sites, fewer than a third, whose rows are more than those of all others together:
+    such are never left out (`fedbn.choice.decisive`). Of two sites one mostly has more."""
+    total, sites = sum(choice.rows.values()), len(choice.rows)
+    largest = sorted(choice.rows, key=lambda site: (-choice.rows[site], site))
+    for number in range(1, max(1, most_left_out(sites)) + 1 if sites > 2 else 0):
+        few = largest[:number]
+        own = sum(choice.rows[site] for site in few)
+        if 2 * own > total:
+            has, decide = "has", "its table decides"
+            if number > 1:
+                has, decide = "have", "their tables decide"
+            yield (
+                f"{list_some(few, number, quoted=False)} {has} {own:,} of the {total:,} rows that "
+                f"were counted, more than all other sites together: {decide} most of what the "
+                "counts chose"
+            )
+            return
 
 
 def _on_time(choice: CountedChoice) -> Iterator[str]:

@@ -159,6 +159,27 @@ def test_a_site_with_most_of_the_counted_rows_is_named(
     assert not any("rows that" in words for words in run_remarks(replace(result, choice=None)))
 
 
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        ([300] * 3 + [100] * 7, "site 0, site 1, site 2 have 900 of the 1,600 rows"),
+        ([300, 500] + [100] * 7, "site 1, site 0 have 800 of the 1,500 rows"),
+        ([300] * 3 + [100] * 6, None),  # of nine sites three are no fewer than a third
+        ([300] * 3 + [900 // 7 + 1] * 7, None),  # 900 of 1,803
+        ([100] * 10, None),
+    ],
+)
+def test_few_sites_with_more_rows_than_all_others_are_named(
+    asia: Federation, rows: list[int], named: str | None
+) -> None:
+    whole = dialogue(asia, "counts")[0].conclude(asia.result)
+    assert whole.choice is not None
+    counted = {f"site {k}": own for k, own in enumerate(rows)}
+    result = replace(whole, choice=replace(whole.choice, rows=counted))
+    said = [words for words in run_remarks(result) if "rows that were counted" in words]
+    assert [words[: len(named or "")] for words in said] == ([named] if named else [])
+
+
 def test_no_order_of_sites_matters(asia: Federation) -> None:
     def shuffled(wanted: FamilyRequest, number: int) -> dict[str, FamilyAnswer]:
         given = list(answers(asia, wanted).items())
