@@ -137,8 +137,10 @@ def _choose(
         verdict = verdict_on(*of, lambda: is_over(end))
         if not is_over(end) and (better := _better(rivals, sums, found)) is not None:
             scored = scores_of(sites).score_all(families_of([better]))
-            found = taking(found, better, scored, _rng(opened), end)
-            continue
+            taken = taking(found, better, scored, _rng(opened), end)
+            if taken.value > found.value:  # else it lacks a family of the consensus that is refused
+                found = taken
+                continue
         if not verdict.decisive:
             return found, cut_short, unheard, verdict
         sites = tuple(site for site in sites if site not in verdict.decisive)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,20 @@ def test_what_fewer_sites_find_is_taken_where_it_is_better_to_all(
     assert chosen.choice is not None
     assert chosen.choice.unheard == ()
     assert dag_to_cpdag(chosen.choice.dag) == dag_to_cpdag(CHAIN)
+
+
+def test_a_refused_family_of_the_consensus_ends_the_search() -> None:
+    """One site's sums, large and singular, refuse families that the others do not refuse; those of
+    the others lead to a structure without the family of the consensus that is refused."""
+    rng, names = np.random.default_rng(3), [f"s{place}" for place in range(7)]
+    replies = [ClientReply(site, (CHAIN,), (1.0,), "complete") for site in names]
+    result = server_round(ServerState(SCHEMA, 7), replies, (), ConsensusSettings()).result
+    assert result is not None
+    rows = [scatter_of_table(table(DAG.empty("abcd"), rng)) for _ in names]
+    scatters = {
+        site: replace(each, products=each.products * 1e-6)
+        for site, each in zip(names, rows, strict=True)
+    }
+    scatters["s0"] = replace(scatters["s0"], products=np.full((4, 4), 1e12))
+    chosen = choose_by_sums(result, scatters, ConsensusSettings(choose="climb"), seed=1)
+    assert chosen.choice is not None
