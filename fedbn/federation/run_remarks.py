@@ -140,7 +140,8 @@ def _on_largest(choice: CountedChoice) -> Iterator[str]:
     such are never left out (`fedbn.choice.decisive`). Of two sites one mostly has more."""
     total, sites = sum(choice.rows.values()), len(choice.rows)
     largest = sorted(choice.rows, key=lambda site: (-choice.rows[site], site))
-    for number in range(1, max(1, most_left_out(sites)) + 1 if sites > 2 else 0):
+    most = max(1, most_left_out(sites)) if sites > 2 else 0
+    for number in range(1, most + 1):
         few = largest[:number]
         own = sum(choice.rows[site] for site in few)
         if 2 * own > total:

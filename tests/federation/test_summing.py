@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from fedbn.choice.by_counts import at_candidate
+from fedbn.choice.by_counts import Climb, at_candidate
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import Schema
 from fedbn.federation import counting, summing
@@ -99,7 +101,9 @@ def test_what_fewer_sites_find_is_taken_where_it_is_better_to_all(
     assert dag_to_cpdag(chosen.choice.dag) == dag_to_cpdag(CHAIN)
 
 
-def test_a_refused_family_of_the_consensus_ends_the_search() -> None:
+def test_a_refused_family_of_the_consensus_ends_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """One site's sums, large and singular, refuse families that the others do not refuse; those of
     the others lead to a structure without the family of the consensus that is refused."""
     rng, names = np.random.default_rng(3), [f"s{place}" for place in range(7)]
@@ -112,5 +116,12 @@ def test_a_refused_family_of_the_consensus_ends_the_search() -> None:
         for site, each in zip(names, rows, strict=True)
     }
     scatters["s0"] = replace(scatters["s0"], products=np.full((4, 4), 1e12))
+    tries, taking = itertools.count(1), summing.taking
+
+    def counted(*of: Any) -> Climb:
+        assert next(tries) < 20, "the search tries the same structure again and again"
+        return taking(*of)
+
+    monkeypatch.setattr(summing, "taking", counted)
     chosen = choose_by_sums(result, scatters, ConsensusSettings(choose="climb"), seed=1)
     assert chosen.choice is not None
