@@ -1,8 +1,9 @@
 """After the last round: the requests for counts, where the run chooses by them.
 
-The dialogue itself is `fedbn.federation.choosing`; here its requests become messages, and the
-replies checked answers. Where columns are numbers it is one request for sums of products
-(`fedbn.federation.summing`). A site that sends none is named with its reason, as in the rounds.
+The dialogue itself is that of `fedbn.federation.judged_counting.begin_choosing`; here its requests
+become messages, and the replies checked answers. Where columns are numbers it is one request for
+sums of products (`fedbn.federation.summing`). A site that sends none is named with its reason, as
+in the rounds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from dataclasses import replace
 from flwr.app import MessageType, RecordDict
 
 from fedbn.errors import DataError, QuorumError
-from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import (
     ANSWERS,
     FamilyAnswer,
@@ -21,6 +21,7 @@ from fedbn.federation.family_message import (
     answer_from_arrays,
     request_to_arrays,
 )
+from fedbn.federation.judged_counting import begin_choosing
 from fedbn.federation.rounds import require_quorum
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import ServerRun

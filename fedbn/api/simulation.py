@@ -26,9 +26,9 @@ from fedbn.federation.agreement import (
     own_part,
     own_states,
 )
-from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.fusions import FUSIONS, FusionFunction, require_fusion
+from fedbn.federation.judged_counting import begin_choosing
 from fedbn.federation.message import dags_over
 from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings

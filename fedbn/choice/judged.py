@@ -267,6 +267,11 @@ class CountsOfSites:
     ess: float
     told: Mapping[Family, Mapping[tuple[str, ...], Told]]
 
+    @property
+    def families(self) -> frozenset[Family]:
+        """Those that are known."""
+        return frozenset(self.told)
+
     def __contains__(self, family: Family, /) -> bool:
         return family in self.told
 

@@ -8,8 +8,8 @@ but where a time limit is given.
     Counting.conclude     the result                          -> it with its choice
 
 Under secure sums the server has the sums alone (`secure_counting.py`). Where sites have different
-columns the dialogue is `JudgedCounting`, which has the same methods; `choosing.py` takes the one
-that fits.
+columns the dialogue is `JudgedCounting`, which has the same methods; `judged_counting.py` takes the
+one that fits.
 
 The sites of the first answer are the sites of the whole dialogue: sums over other sites would be of
 other rows. Where one of them does not answer again, or counts other rows than before, the dialogue

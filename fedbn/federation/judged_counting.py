@@ -11,10 +11,9 @@ alone (`whole_families.py`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 from fedbn.arrays import Bools
 from fedbn.choice.by_counts import CountedChoice
@@ -29,54 +28,72 @@ from fedbn.choice.judged import (
     judged_mechanisms,
     wanted_moves,
 )
+from fedbn.choice.judged_sums import ScattersOfSites
 from fedbn.choice.neighbours import within_limits
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
-from fedbn.federation.counting import Counting, dialogue_about
+from fedbn.federation.counting import Counting, dialogue_about, open_counting
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
-from fedbn.federation.whole_families import Columns, columns_of
+from fedbn.federation.whole_families import Columns, columns_differ, columns_of
 from fedbn.networks.family_counts import Family, FamilyTables
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedCounting:
-    """The dialogue between two requests; what is not said here is as in `Counting`.
+    """The dialogue between two requests; what is not said here is as in `Counting`. With sums of
+    products (`judged_summing.py`) it is `next_families` and `look_at`; what is asked in between is
+    not its own.
 
     Attributes
     ----------
     climb : where it is; before the first answer at the consensus of the structures.
     known : what sites told of every family so far, which the climb's scores are of.
     candidates : whose families the first request is about.
-    rows : rows by the name of the site that answered, or of the sites that are summed; empty before
-        the first answer.
+    rows : rows by the name of the site that answered, or of the sites that are summed; empty where
+        nobody has told any.
     row_weight : of the class whose consensus the climb begins with.
+    begun : whether the first families are known.
     time : what of the time limit is gone.
     """
 
     climb: JudgedClimb
-    known: CountsOfSites
+    known: CountsOfSites | ScattersOfSites
     pairs: Bools
     candidates: Candidates
     rounds_left: int
     limits: CandidateLimits
     rows: Mapping[tuple[str, ...], int]
     row_weight: float
+    begun: bool = False
     ended: bool = False
     time: ChoosingTime = ChoosingTime()
 
     def request(self) -> FamilyRequest | None:
         """What is to be asked next, of every site that has all of a family; None at the end."""
-        climb = self.climb
-        if self.ended or (self.rows and (self._has_climbed or self.time.is_searched)):
-            return None
-        more = () if self.rows else self.candidates.families
+        if families := self.next_families():
+            return FamilyRequest(FamilyTables(self.climb.schema, families), with_own=True)
+        return None
+
+    def next_families(self) -> tuple[Family, ...]:
+        """The families that are to be looked at next; none at the end."""
+        climbed = self.climb.done or self.rounds_left == 0 or self.time.is_searched
+        if self.ended or (self.begun and climbed):
+            return ()
+        more = () if self.begun else self.candidates.families
         rows = sum(self.rows.values()) if self.rows else None
-        families = families_to_look_at(climb, self.pairs, rows, self.limits, more)
-        return (
-            FamilyRequest(FamilyTables(climb.schema, families), with_own=True) if families else None
-        )
+        return families_to_look_at(self.climb, self.pairs, rows, self.limits, more)
+
+    def look_at(self, known: CountsOfSites | ScattersOfSites) -> JudgedCounting:
+        """The dialogue once what was wanted is known."""
+        work, left = self.time.begin(), self.rounds_left
+        if self.begun:
+            climb, left = go_on(self.climb, known, work.end), left - 1
+        else:
+            climb = begin_judged(replace(self.climb, known=known), work.end)
+        after = replace(self, climb=climb, known=known, rounds_left=left, begun=True)
+        return replace(after, time=work.stop())
 
     def hear(self, answers: Mapping[str, FamilyAnswer]) -> JudgedCounting:
         """The dialogue after the answers of the sites that gave one; at least one."""
@@ -84,27 +101,17 @@ class JudgedCounting:
 
     def hear_sums(self, answers: Mapping[tuple[str, ...], FamilyAnswer]) -> JudgedCounting:
         """The dialogue after the sums over sites that have the same columns, by their names."""
-        work = self.time.begin()
-        return replace(self._hear(answers, work.end), time=work.stop())
-
-    def _hear(
-        self, answers: Mapping[tuple[str, ...], FamilyAnswer], end: float | None
-    ) -> JudgedCounting:
-        first, climb = not self.rows, self.climb
-        rows = {names: each.counts.rows for names, each in answers.items()}
-        if first:
+        assert isinstance(self.known, CountsOfSites)
+        state, rows = self, {names: each.counts.rows for names, each in answers.items()}
+        if not self.begun:
             here = {site for names in rows for site in names}
-            columns = {site: own for site, own in climb.columns.items() if site in here}
-            climb = replace(climb, columns=columns)
-        told, whole = _what_sites_told(answers, climb)
-        known = replace(self.known, told=MappingProxyType({**self.known.told, **told}))
-        if first:
-            climb = begin_judged(replace(climb, known=known), end)
-            return replace(self, climb=climb, known=known, rows=rows)
-        if not whole or any(self.rows.get(names) != own for names, own in rows.items()):
+            columns = {site: own for site, own in self.climb.columns.items() if site in here}
+            state = replace(self, climb=replace(self.climb, columns=columns), rows=rows)
+        told, whole = _what_sites_told(answers, state.climb)
+        if self.begun and not (whole and all(self.rows.get(each) == rows[each] for each in rows)):
             return replace(self, ended=True)
-        left = self.rounds_left - 1
-        return replace(self, climb=go_on(climb, known, end), known=known, rounds_left=left)
+        known = {**self.known.told, **told}
+        return state.look_at(replace(self.known, told=MappingProxyType(known)))
 
     def conclude(self, result: FederationResult) -> FederationResult:
         """The result with what the moves led to; as it was where nobody answered or nothing moved,
@@ -115,16 +122,37 @@ class JudgedCounting:
     @property
     def choice(self) -> CountedChoice | None:
         """What the moves led to; None if nobody answered."""
-        if not self.rows:
+        if not self.begun:
             return None
-        cut_short = self.time.is_searched
-        told = self.climb, self.known.told, self.candidates, self.rows, self.row_weight
-        return moved_choice(*told, cut_short=cut_short)
+        climb, families = self.climb, self.known.families
+        return CountedChoice(
+            dag=climb.dag,
+            score=climb.gain,
+            row_weight=self.row_weight,
+            candidate_score=0.0,
+            mechanisms=judged_mechanisms(climb),
+            counts=None,
+            requests=1 + climb.rounds,
+            families=len(families),
+            cells=sum(cells_of(climb.schema, family) for family in families),
+            left_out=self.candidates.left_out,
+            sites=tuple(sorted(name for names in self.rows for name in names)),
+            rows={names[0]: own for names, own in self.rows.items() if len(names) == 1},
+            cut_short=self.time.is_searched,
+            moves=climb.moves,
+            unjudged=tuple(each for each in self.candidates.families if not climb.judges([each])),
+        )
 
-    @property
-    def _has_climbed(self) -> bool:
-        """Whether there is no further round, however much time is left."""
-        return self.climb.done or self.rounds_left == 0
+
+def begin_choosing(
+    result: FederationResult, settings: ConsensusSettings, ess: float, seed: int
+) -> Counting | JudgedCounting:
+    """The dialogue before its first request, about what the rounds gave: totals of structures where
+    all sites have the same columns (`counting.py`), else moves by their judges; raises as the two
+    do."""
+    if columns_differ(result):
+        return open_judged(result, settings, ess)
+    return open_counting(result, settings, ess, seed)
 
 
 def open_judged(
@@ -185,43 +213,6 @@ def families_to_look_at(
 
     wanted = wanted_moves(climb, pairs).union(more)
     return askable(wanted) or askable(wanted_moves(climb))
-
-
-def moved_choice(
-    climb: JudgedClimb,
-    families: Collection[Family],
-    candidates: Candidates,
-    rows: Mapping[tuple[str, ...], int],
-    row_weight: float,
-    **more: Any,
-) -> CountedChoice:
-    """What the moves led to.
-
-    Parameters
-    ----------
-    families : that were looked at.
-    candidates : whose families were looked at first.
-    rows : by the names of the sites that they were summed over.
-    row_weight : of the class where the moves began.
-    more : what is otherwise than by counts.
-    """
-    choice = CountedChoice(
-        dag=climb.dag,
-        score=climb.gain,
-        row_weight=row_weight,
-        candidate_score=0.0,
-        mechanisms=judged_mechanisms(climb),
-        counts=None,
-        requests=1 + climb.rounds,
-        families=len(families),
-        cells=sum(cells_of(climb.schema, family) for family in families),
-        left_out=candidates.left_out,
-        sites=tuple(sorted(name for names in rows for name in names)),
-        rows={names[0]: own for names, own in rows.items() if len(names) == 1},
-        moves=climb.moves,
-        unjudged=tuple(family for family in candidates.families if not climb.judges([family])),
-    )
-    return replace(choice, **more)
 
 
 def with_moves(result: FederationResult, choice: CountedChoice) -> FederationResult:

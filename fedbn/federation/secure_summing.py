@@ -6,13 +6,13 @@ scores of the families that it looks at: of those of the candidates, of what GES
 scores, and of each round of a climb. Sums are as near to those of the open run as fixed point
 allows (`fedbn.secure.scatter_sums`). Nobody sees one site's sums, so no site is left out for
 deciding alone, and sites are not told apart as groups. Where sites have different columns, moves
-choose (`secure_judged_summing.py`).
+choose, as in `judged_summing.py`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -29,12 +29,14 @@ from fedbn.choice.by_scatters import (
     scores_of_family,
 )
 from fedbn.choice.candidates import CandidateLimits
+from fedbn.choice.judged_sums import ScattersOfBlocks
 from fedbn.errors import DataError, MessageError, NetworkError, QuorumError
 from fedbn.federation.counting import STREAM
+from fedbn.federation.judged_counting import by_moves
+from fedbn.federation.judged_summing import judging_by_sums, moved_by_sums
 from fedbn.federation.known_parameters import dag_with_parameters
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import Lacking, open_summed, with_summed_choice
-from fedbn.federation.secure_judged_summing import summed_moves
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.sums_message import require_askable
 from fedbn.networks.family_counts import Family
@@ -44,10 +46,12 @@ from fedbn.networks.mixed_sums import MixedFamilies
 from fedbn.networks.parameter_sources import FittedParameters, ParameterSources
 from fedbn.networks.summed_regressions import own_weights, regressions_of_sums
 from fedbn.scores.mixed import block_widths
+from fedbn.scores.scatter import Scatter
 from fedbn.secure.columns import Answering
 from fedbn.secure.family_sums import families_within
 from fedbn.secure.requests import LevelRequest, SizeRequest, SumRequest
 from fedbn.secure.scatter_sums import (
+    OwnScores,
     levels_in,
     require_few_sums,
     sum_levels,
@@ -74,7 +78,7 @@ def summed_choice_by_scatters(
         return replace(result, lacking=str(error)), str(error)
     result = replace(result, within=totals)
     if not answering.for_all:
-        return (yield from summed_moves(result, run, totals))
+        return (yield from _summed_moves(result, run, totals))
     (total,) = totals
     opened = open_summed(result, run, CandidateLimits())
     left = _seconds_left(run.consensus.seconds)
@@ -109,6 +113,50 @@ def summed_choice_by_scatters(
         cut_short=seconds is not None and seconds <= 0,
     )
     return with_summed_choice(result, choice, asked.lacking), asked.lacking
+
+
+def _summed_moves(
+    result: SecureResult, run: ServerRun, scatters: Sequence[Scatter]
+) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
+    """Where moves lead to by these sums of all blocks, which are what those of sites are in the
+    open (`judged_summing.py`). The sums of own scores are asked for where they are needed: of the
+    families that are looked at first, and of each round of a climb."""
+    answering = result.answering
+    blocks = [result.answering_for([frozenset(each.columns)]) for each in answering.blocks]
+    sites = dict(zip(result.clients, map(frozenset, answering.columns), strict=True))
+    sums = {names[0]: own for names, own in zip(blocks, scatters, strict=True)}
+    known = ScattersOfBlocks(result.schema, sites, sums)
+    opened = open_summed(result, run, CandidateLimits())
+    rows = {names: sums[names[0]].rows for names in blocks}
+    dialogue = judging_by_sums(by_moves(opened, sites, run.consensus.min_judges), known, rows)
+    requests, seen, lacking = 0, 0, None
+    while (wanted := dialogue.next_families()) or not dialogue.begun:
+        if wanted:
+            try:
+                found = yield from sum_own_scores(wanted, [own.rows for own in scatters], answering)
+            except QuorumError as error:
+                lacking = str(error)
+                break
+            except (DataError, MessageError) as error:  # the sums were seen all the same
+                seen += len(wanted)
+                return replace(result, lacking=str(error), families=seen), str(error)
+            requests, seen = requests + 1, seen + len(wanted)
+            known = known.hearing(_by_family(found, blocks))
+        dialogue = dialogue.look_at(known)
+    result = replace(result, families=seen)
+    choice = moved_by_sums(dialogue, known, requests=2 + requests) if dialogue.begun else None
+    return with_summed_choice(result, choice, lacking), lacking
+
+
+def _by_family(
+    found: Sequence[OwnScores], blocks: Sequence[Sequence[str]]
+) -> dict[Family, dict[str, float]]:
+    """Family -> the first site of each block that has it -> the block's own scores of it."""
+    told: dict[Family, dict[str, float]] = {}
+    for own, names in zip(found, blocks, strict=True):
+        for family, score in zip(own.families, own.scores.tolist(), strict=True):
+            told.setdefault(family, {})[names[0]] = score
+    return told
 
 
 def summed_equations(

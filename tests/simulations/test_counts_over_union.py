@@ -16,8 +16,8 @@ from fedbn.data.schema import Schema, Variable
 from fedbn.data.tables import read_dataset, write_table
 from fedbn.errors import ConfigError, DataError, ResultsError, StructureError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
-from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import answer_request
+from fedbn.federation.judged_counting import begin_choosing
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.whole_families import columns_of, requests_of
 from fedbn.graphs.dag import DAG

@@ -14,8 +14,8 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset
 from fedbn.data.partition import partition_dirichlet_latent
-from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import answer_request, answer_to_arrays
+from fedbn.federation.judged_counting import begin_choosing
 from fedbn.federation.message import to_arrays
 from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings
