@@ -19,9 +19,10 @@ best structure so far is chosen, and the choice says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
@@ -53,7 +54,7 @@ from fedbn.choice.further_families import sent_families, voted_families
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.choice.prior import FREE, EdgePrior
-from fedbn.choice.site_sums import Liking, Sums, Worth, are_few
+from fedbn.choice.site_sums import Liking, Sites, Sums, Worth, are_few
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.consensus.votes import votes_of
 from fedbn.data.schema import Schema
@@ -163,25 +164,25 @@ class Counting:
         return replace(self._hear(answers, work), time=work.stop())
 
     def _hear(self, answers: Mapping[str, FamilyAnswer], work: Work) -> Counting:
-        if self.climb is None and self.split is not None:
-            groups = self._confirm(self.split, answers, work)
-            if groups is not None:
-                rows_of = {site: answer.counts.rows for site, answer in answers.items()}
-                return self._of_groups(groups, rows_of)._hear(answers, work)
-        if self.ended:
-            return self
-        given = {site: each for site, each in answers.items() if site not in self.unheard}
+        state, first = self, self.climb is None
+        if first:
+            heard = replace(self, told={site: (answer,) for site, answer in answers.items()})
+            rows_of = {site: answer.counts.rows for site, answer in answers.items()}
+            state = self._of_groups(heard._confirm(rows_of, work), rows_of)
+        if state.ended:
+            return state
+        given = {site: each for site, each in answers.items() if site not in state.unheard}
+        if not given:
+            return state._at_its_end()
         rows: dict[tuple[str, ...], int] = {
             (site,): given[site].counts.rows for site in sorted(given)
         }
-        if not given:
-            return self._at_its_end()
-        heard = self._hear_sums(rows, *_sum(list(given.values())), work)
+        heard = state._hear_sums(rows, *_sum(list(given.values())), work)
         if heard.ended or self.site_column is not None:
             return heard
         told = {site: (*self.told.get(site, ()), each) for site, each in given.items()}
         state = replace(heard, told=told)
-        return state._without_decisive(work) if self.climb is None else state
+        return state._without_decisive(work) if first else state
 
     def hear_sums(self, answers: Mapping[tuple[str, ...], FamilyAnswer]) -> Counting:
         """The dialogue after the sums over all sites, by their names; it ends where their number
@@ -242,47 +243,53 @@ class Counting:
     def _at_its_end(self) -> Counting:
         return replace(self, ended=True)
 
-    def _of_groups(self, groups: Groups, rows: Mapping[str, int]) -> Counting:
+    def _of_groups(self, groups: Groups | None, rows: Mapping[str, int]) -> Counting:
         """The dialogue with the larger of two groups alone, if the other one is few sites; at its
-        end otherwise."""
-        told = replace(self, groups=groups, split=None)
+        end otherwise; as it was, if there are none."""
+        if groups is None:
+            return self
+        told = replace(self, groups=groups)
         if not are_few(groups[1], rows):
             return told._at_its_end()
         return replace(told, unheard=groups[1], unheard_rows=sum(rows[s] for s in groups[1]))
 
-    def _confirm(
-        self, split: Groups, answers: Mapping[str, FamilyAnswer], work: Work
-    ) -> Groups | None:
-        """The parts of the sites that answered, where a structure for each is better than a common
-        one; see `fedbn.choice.groups`. None where time cut it short: totals that were searched for
-        less long cannot be compared."""
-        here = [tuple(site for site in part if site in answers) for part in split]
-        if not all(here):
+    def _confirm(self, rows: Mapping[str, int], work: Work) -> Groups | None:
+        """The parts of the sites that told something, where a structure for each is better than a
+        common one; see `fedbn.choice.groups`. None where time cut it short: totals that were
+        searched for less long cannot be compared."""
+        here = [tuple(site for site in part if site in rows) for part in self.split or ()]
+        if not (here and all(here)):
             return None
 
-        told = {site: (answers[site],) for part in here for site in part}
+        def best_of(sites: Sites) -> tuple[DAG, float]:
+            found = self._best_of(sites, work.search_end)
+            return (DAG.empty(self.schema.names), -np.inf) if found is None else found
 
-        def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
-            found = self._begin(_known_to(told, sites, self.ess), end=work.search_end)
-            return found.dag, found.value
-
-        parts = confirm_parts((here[0], here[1]), best_of, self._liking_of(told))
+        parts = confirm_parts((here[0], here[1]), best_of, self._liking((*here[0], *here[1])))
         return None if is_over(work.search_end) else parts
 
     def _without_decisive(self, work: Work) -> Counting:
         """The dialogue where sites whose rows alone would decide are left out."""
         assert self.climb is not None
-        rows = {site: own for (site,), own in self.rows.items()}
+        rows, rivals = {site: own for (site,), own in self.rows.items()}, list[DAG]()
+
+        def choice_of(sites: Sites) -> DAG:
+            rivals.append(self._choice_of(sites, work.end))
+            return rivals[-1]
+
         sums = Sums(
             rows,
             sum(rows.values()) + self.unheard_rows,
-            self._liking_of(self.told),
+            self._liking(tuple(rows)),
             cache(self._worth_to),
-            cache(partial(self._choice_near, end=work.end)),
+            cache(choice_of),
         )
         candidates = [candidate.dag for candidate in self.candidates.listed]
         of = self.climb.dag, self.consensus.dag, candidates, sums, len(self.unheard)
         verdict = verdict_on(*of, lambda: is_over(work.end))
+        better = None if is_over(work.end) else self._better(rivals, sums, work)
+        if better is not None:
+            return better._without_decisive(work)
         few = verdict.decisive
         if not few:
             return replace(
@@ -293,57 +300,99 @@ class Counting:
                 unguarded=verdict.unended,
             )
         heard = {names: own for names, own in self.rows.items() if names[0] not in few}
-        known = _known_to(self.told, [site for (site,) in heard], self.ess)
+        climb = self._begin_anew(tuple(site for (site,) in heard), work.end)
         return replace(
             self,
             rows=heard,
-            told={site: each for site, each in self.told.items() if site not in few},
-            climb=replace(self._begin(known, self.prior, work.end), rounds=self.climb.rounds),
+            climb=replace(climb, rounds=self.climb.rounds),
             unheard=tuple(sorted((*self.unheard, *few))),
             unheard_rows=self.unheard_rows + sum(rows[site] for site in few),
             cut_short=self.cut_short or is_over(work.end),
         )._without_decisive(work)
 
-    def _liking_of(self, told: Told) -> Liking:
-        """By how much the sites' own scores are for one structure against another, nats."""
-        places = {
-            family: (request, place)
-            for request, answer in enumerate(next(iter(told.values())))
-            for place, family in enumerate(answer.counts.tables.families)
-        }
+    def _liking(self, sites: Sites) -> Liking:
+        """By how much the sites' own scores are for one structure against another, nats; a family
+        without a score says nothing."""
+        own = {site: self._own_scores(site) for site in sites}
 
-        def families(dag: DAG) -> set[Family]:
-            return set(counted_families(dag, self.candidates.uncounted))
+        def nats(site: str, families: Iterable[Family]) -> float:
+            return math.fsum(filter(math.isfinite, map(own[site], families)))
 
         def liking(one: DAG, other: DAG) -> dict[str, float]:
-            here, there = families(one), families(other)
-            signed = [(places[each], 1 if each in here else -1) for each in here ^ there]
-            return {
-                site: sum(sign * int(answers[r].own[k]) for (r, k), sign in signed) / FIXED_POINT
-                for site, answers in told.items()
-            }
+            here, there = (set(families_of([dag])) for dag in (one, other))
+            return {site: nats(site, here - there) - nats(site, there - here) for site in own}
 
         return liking
 
-    def _worth_to(self, sites: tuple[str, ...]) -> Worth:
+    def _worth_to(self, sites: Sites) -> Worth:
         """What structures are worth by the sums over some sites; each family's score is found once,
         and only where a structure has it."""
+        assert self.climb is not None
         known: dict[Family, Counted] = {}
+        uncounted = self.climb.uncounted
 
         def worth(dag: DAG) -> float:
-            families = counted_families(dag, self.candidates.uncounted)
-            known.update(
-                _known_to(self.told, sites, self.ess, [f for f in families if f not in known])
-            )
-            return worth_of(dag, known, self.prior, self.candidates.uncounted)
+            new = {family for family in counted_families(dag, uncounted) if family not in known}
+            known.update(self._known_to(sites, new))
+            return worth_of(dag, known, self.prior, uncounted)
 
         return worth
 
-    def _choice_near(self, sites: tuple[str, ...], end: float | None) -> DAG:
+    # What sites told, which sums of products tell in another way (`summing.py`).
+
+    def _known_to(
+        self, sites: Sites, wanted: Iterable[Family] | None = None
+    ) -> dict[Family, Counted]:
+        """What is known of these families by the counts of some sites; None: of all that were asked
+        for. Families that nobody was asked for are not known."""
+        known: dict[Family, Counted] = {}
+        for answers in zip(*(self.told[site] for site in sites), strict=True):
+            if wanted is not None:
+                place = answers[0].counts.tables.place
+                here = sorted({family for family in wanted if family in place})
+                if not here:
+                    continue
+                places = [place[family] for family in here]
+                tables = FamilyTables(answers[0].counts.tables.schema, tuple(here))
+                answers = tuple(
+                    FamilyAnswer(answer.counts.over(tables), answer.own[places])
+                    for answer in answers
+                )
+            counts, own = _sum(answers)
+            known |= counted_of(counts, family_scores(counts, own, self.ess))
+        return known
+
+    def _own_scores(self, site: str) -> Callable[[Family], float]:
+        """Family -> the site's own score of it, nats; -inf where it was not counted."""
+
+        def own(family: Family) -> float:
+            for answer in self.told[site]:
+                place = answer.counts.tables.place.get(family)
+                if place is not None:
+                    return int(answer.own[place]) / FIXED_POINT
+            return -math.inf
+
+        return own
+
+    def _best_of(self, sites: Sites, end: float | None) -> tuple[DAG, float] | None:
+        """The best structure by the sums over some sites, and its total; None where none has one.
+        Totals of several sets of sites are to be compared."""
+        found = self._begin(self._known_to(sites), end=end)
+        return found.dag, found.value
+
+    def _begin_anew(self, sites: Sites, end: float | None) -> Climb:
+        """The climb over these sites alone, before any further round."""
+        return self._begin(self._known_to(sites), self.prior, end)
+
+    def _choice_of(self, sites: Sites, end: float | None) -> DAG:
         """What the sums over some sites choose, looked for from what all sites chose."""
         assert self.climb is not None
-        known = _known_to(self.told, sites, self.ess)
-        return self._begin(known, self.prior, end, self.climb.dag).dag
+        return self._begin(self._known_to(sites), self.prior, end, self.climb.dag).dag
+
+    def _better(self, rivals: Sequence[DAG], sums: Sums, work: Work) -> Counting | None:
+        """The dialogue with what is better by the sums of all that are heard than what they chose,
+        of what those of some chose: these looked for it from there."""
+        return None
 
     def _begin(
         self,
@@ -486,28 +535,6 @@ def states_of_classes(result: FederationResult) -> ClassStates:
 def by_preference(states: Iterable[PathState]) -> list[PathState]:
     """The states of a class, both readings of all its paths, as candidates are listed."""
     return sorted(states, key=lambda state: (state.mean_smhd, state.n_edges))
-
-
-def _known_to(
-    told: Told, sites: Sequence[str], ess: float, wanted: Iterable[Family] | None = None
-) -> dict[Family, Counted]:
-    """What is known of these families by the counts of some sites; None: of all that were asked
-    for. Families that nobody was asked for are not known."""
-    known: dict[Family, Counted] = {}
-    for answers in zip(*(told[site] for site in sites), strict=True):
-        if wanted is not None:
-            place = answers[0].counts.tables.place
-            here = sorted({family for family in wanted if family in place})
-            if not here:
-                continue
-            places = [place[family] for family in here]
-            tables = FamilyTables(answers[0].counts.tables.schema, tuple(here))
-            answers = tuple(
-                FamilyAnswer(answer.counts.over(tables), answer.own[places]) for answer in answers
-            )
-        counts, own = _sum(answers)
-        known |= counted_of(counts, family_scores(counts, own, ess))
-    return known
 
 
 def _sum(answers: Sequence[FamilyAnswer]) -> tuple[FamilyCounts, Ints]:
