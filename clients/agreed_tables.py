@@ -32,46 +32,73 @@ def agreed_table(request: Request, schema: Schema) -> Site:
     return site
 
 
+def exact_table(
+    request: Request,
+    schema: Schema,
+    families: Iterable[Family],
+    names: Sequence[str] | None = None,
+    *,
+    rounded: bool = False,
+) -> Dataset:
+    """The site's columns of an agreed schema, all or those with names, where the policy lets exact
+    counts of these families leave it, or sums that say as much; counts alone may be `rounded`.
+    Raises PolicyError; whether those of this table may leave is not looked at."""
+    policy = request.site.policy
+    policy.require_counts(request.rows, families)
+    if not rounded:
+        policy.require_unrounded()
+    table = policy.permit_exact(agreed_table(request, schema).dataset)
+    own = table.with_schema(request.own_part(schema))
+    return own if names is None else own.select(names)
+
+
+def table_of_products(
+    request: Request,
+    schema: Schema,
+    families: Iterable[Family],
+    pairs: Iterable[tuple[int, int]],
+    names: Sequence[str] | None = None,
+) -> Dataset:
+    """The same where the sums of products of these pairs of the columns may leave, which is written
+    down; PolicyError where they may not."""
+    table = exact_table(request, schema, families, names)
+    request.enter_sums(_permitted_counts(request, table, tuple(pairs)))
+    return table
+
+
 def table_of_all_products(
     request: Request, schema: Schema, names: Sequence[str] | None = None
 ) -> Dataset:
-    """The site's columns under the agreed schema, all or those with names, where the sums of
-    products of all of them may leave, which is written down; raises PolicyError where they may not,
-    DataError where the schema has none."""
+    """The same of all pairs; DataError where the schema has no such sums."""
     from fedbn.federation.sums_message import require_askable
 
     require_askable(schema)
-    request.site.policy.require_counts(request.rows, [ALL_PAIRS])
-    own = request.own_part(schema)
-    pairs = combinations(range(own.n if names is None else len(names)), 2)
-    return table_of_products(request, own, pairs, names)
+    columns = request.own_part(schema).names if names is None else names
+    return table_of_products(
+        request, schema, [ALL_PAIRS], combinations(range(len(columns)), 2), names
+    )
 
 
 def table_of_numbers(request: Request, schema: Schema, names: Sequence[str]) -> Dataset | None:
     """The same of numbers with these names alone, for their sums and sums of squares; None where
     there are none."""
+    if names:
+        return table_of_products(request, schema, (), (), names)
     request.site.policy.require_counts(request.rows, ())
-    if not names:
-        return None
-    return table_of_products(request, request.own_part(schema), (), names)
+    return None
 
 
 def table_of_families(request: Request, schema: Schema, wanted: MixedFamilies) -> Dataset:
-    """The site's columns of what is wanted, of an agreed schema, where the policy lets sums of
-    families leave some table; whether those of this one may is not looked at."""
-    policy = request.site.policy
-    policy.require_counts(request.rows, wanted.families)
-    policy.require_unrounded()
-    policy.require_cells(np.array([request.rows]))
-    table = policy.permit_exact(agreed_table(request, schema).dataset)
-    return table.with_schema(request.own_part(schema)).select(wanted.schema.names)
+    """The columns of what is wanted, where sums of families of some table of so many rows may
+    leave."""
+    request.site.policy.require_cells(np.array([request.rows]))
+    return exact_table(request, schema, wanted.families, wanted.schema.names)
 
 
 def table_of_masked_families(request: Request, schema: Schema, wanted: MixedFamilies) -> Dataset:
-    """The site's columns of what is wanted, of an agreed schema, where the sums of all families may
-    leave under a mask, which is written down. Under masks no family is held back alone: one of a
-    number that tells of few rows holds back all. Counts of categories are those of masked counts,
-    which nobody sees."""
+    """The same where the sums of all families may leave under a mask, which is written down. Under
+    masks no family is held back alone: one of a number that tells of few rows holds back all.
+    Counts of categories are those of masked counts, which nobody sees."""
     from fedbn.privacy.counts_in_sums import tells_few
 
     policy = request.site.policy
@@ -83,21 +110,6 @@ def table_of_masked_families(request: Request, schema: Schema, wanted: MixedFami
     if counts is not None and request.site.peers is None:
         policy.permit_counts(counts, compared=True)
     request.enter_sums(counts)
-    return table
-
-
-def table_of_products(
-    request: Request,
-    schema: Schema,
-    pairs: Iterable[tuple[int, int]],
-    names: Sequence[str] | None = None,
-) -> Dataset:
-    """The same for the sums of products of these pairs of columns, all or those with names."""
-    policy = request.site.policy
-    policy.require_unrounded()
-    table = policy.permit_exact(agreed_table(request, schema).dataset).with_schema(schema)
-    table = table if names is None else table.select(names)
-    request.enter_sums(_permitted_counts(request, table, tuple(pairs)))
     return table
 
 

@@ -19,6 +19,7 @@ from flwr.clientapp import ClientApp
 
 from clients.agreed_tables import (
     agreed_table,
+    exact_table,
     table_of_all_products,
     table_of_families,
     table_of_products,
@@ -114,9 +115,7 @@ def count(request: Request) -> RecordDict:
     """Count families in this site's table under the agreed schema, where the policy allows it."""
     schema, policy = request.task.schema, request.site.policy
     wanted = families_of_request(request.message, schema)
-    policy.require_counts(request.rows, wanted.tables.families)
-    own = request.own_part(schema)
-    table = policy.permit_exact(agreed_table(request, request.task.schema).dataset).with_schema(own)
+    table = exact_table(request, schema, wanted.tables.families, rounded=True)
     answer = answer_request(wanted, table, request.run.learner.ess)
     counts = policy.permit_counts(answer.counts, compared=wanted.with_own)
     request.enter_counts(lambda: answer.counts.of(counts.tables.families))
@@ -127,16 +126,14 @@ def count(request: Request) -> RecordDict:
 
 def tell_moments(request: Request) -> RecordDict:
     """Moments of the consensus' families in this site's table, where the policy allows counts."""
-    schema, policy = request.task.schema, request.site.policy
+    schema = request.task.schema
     dag = consensus_of(request.message, schema)
     if dag is None:
         raise MessageError("server: a request for moments must hold a consensus")
-    own = request.own_part(schema)
-    dag = with_own_families(dag, own.names)
-    policy.require_counts(request.rows, families_of([dag]))
-    pairs = family_pairs(dag)
-    table = table_of_products(request, own, pairs)
-    found = moments_to_arrays(moments_of(table, pairs), dag, own)
+    own = with_own_families(dag, request.own_part(schema).names)
+    pairs = family_pairs(own)
+    table = table_of_products(request, schema, families_of([own]), pairs)
+    found = moments_to_arrays(moments_of(table, pairs), own, table.schema)
     return RecordDict({"moments": record_of(found)})
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from flwr.app import ConfigRecord
 
 from clients.agreed_tables import (
+    exact_table,
     table_of_all_products,
     table_of_masked_families,
     table_of_numbers,
@@ -35,7 +36,7 @@ from fedbn.secure import cut_sums
 from fedbn.secure.cohorts import enter_cohort, read_cohorts
 from fedbn.secure.columns import Answering
 from fedbn.secure.family_sums import families_within, own_counts
-from fedbn.secure.guard import Asked
+from fedbn.secure.guard import NOTHING_ASKED, Asked
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
 from fedbn.secure.requests import (
     CountRequest,
@@ -108,17 +109,10 @@ def masked_answer(request: Request) -> Masked:
     """The masked vector for a request; the site remembers that it was asked. Raises PolicyError
     where the company is not wanted, the protocol does not ask this now, or counts may not leave."""
     session, question = _asked_session(request, SUMS), sum_of(request.message)
-    site = _site(request, session)
-    told = question.terms if site.terms is None else None
-    if told is not None:
-        _look_at(request, session, told, told.schema == session["hash"])
-        site = join(site, told)
+    terms = _terms(request, session, question)
+    site = _site(request, session, terms)
     masked, site = reply(site, question.data, lambda asked: _sum_table(asked, request, session))
-    assert site.terms is not None
-    if told is not None:
-        _enter(request, session, told)
-    session["terms"], session["asked"] = site.terms.to_text(), site.asked.to_text()
-    request.context.state[SUMS] = session
+    _keep(request, SUMS, session, terms, site.asked.to_text())
     return masked
 
 
@@ -126,8 +120,7 @@ def masked_cuts(request: Request) -> Masked:
     """The same of a request for cut points, where the site's rules for histograms let this be asked
     now."""
     session, question = _asked_session(request, CUTS), sum_of(request.message)
-    is_new = "terms" not in session
-    terms = _terms_of_cuts(request, session, question)
+    terms = _terms(request, session, question)
     asked, after = cut_sums.allow(question.data, cut_sums.ASKED.decode(session["asked"]), terms)
     if isinstance(asked, cut_sums.SizeRequest):
         values = cut_sums.own_sizes(asked, request.numbers())
@@ -138,22 +131,46 @@ def masked_cuts(request: Request) -> Masked:
     _require_same(session, question.data, values)
     word = cut_sums.word_of_cuts(asked, len(terms.members))
     masked = mask(values, pairs, request_digest(question.data), word)
-    if is_new:
-        _enter(request, session, terms)
-    session["asked"] = cut_sums.ASKED.encode(after)
-    request.context.state[CUTS] = session
+    _keep(request, CUTS, session, terms, cut_sums.ASKED.encode(after))
     return masked
 
 
-def _terms_of_cuts(request: Request, session: ConfigRecord, question: SumQuestion) -> Terms:
-    """The terms that were told with this request or an earlier one."""
-    if question.terms is not None and "terms" not in session:
-        _look_at(request, session, question.terms, question.terms.aggregation == CUT_POINTS)
-        session["terms"] = question.terms.to_text()
-        session["asked"] = cut_sums.ASKED.encode(cut_sums.NOTHING_ASKED)
-    if "terms" not in session:
+def _terms(request: Request, session: ConfigRecord, question: SumQuestion) -> Terms:
+    """The terms that were told with this request or an earlier one. Raises PolicyError, before
+    anything is counted, for those of another run, and for company that this site's rules or its
+    past do not want."""
+    if "terms" in session:
+        return Terms.from_text(str(session["terms"]))
+    terms, rules = question.terms, request.site
+    if terms is None:
         raise PolicyError("query", "a sum was asked for before the terms")
-    return Terms.from_text(str(session["terms"]))
+    of_cuts = "hash" not in session
+    fit = terms.aggregation == CUT_POINTS if of_cuts else terms.schema == session["hash"]
+    if terms.run != session["run"] or not fit:
+        raise PolicyError("query", "the terms are those of another run")
+    earlier = () if rules.cohorts is None else read_cohorts(rules.cohorts)
+    require_cohort(
+        terms,
+        _key_of(session).public,
+        min_cohort=rules.policy.min_cohort,
+        peers=rules.peers,
+        earlier=[cohort for _, cohort in earlier],
+    )
+    nothing = cut_sums.ASKED.encode(cut_sums.NOTHING_ASKED) if of_cuts else NOTHING_ASKED.to_text()
+    session["terms"], session["asked"] = terms.to_text(), nothing
+    return terms
+
+
+def _keep(request: Request, name: str, session: ConfigRecord, terms: Terms, asked: str) -> None:
+    """Remember what was asked. Of a first answer the company is written down, or refused by the
+    site's past: the last thing before the answer leaves, so that a refused request binds this site
+    to nobody."""
+    rules, before = request.site, _asked_session(request, name)
+    if "terms" not in before and rules.cohorts is not None:
+        limit, public = rules.policy.min_cohort, _key_of(session).public
+        enter_cohort(rules.cohorts, terms, public, min_cohort=limit, peers=rules.peers)
+    session["asked"] = asked
+    request.context.state[name] = session
 
 
 def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> Ints:
@@ -163,7 +180,7 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     sample size, than earlier ones of the run: a request that is repeated has the same mask, so two
     answers to it would show by how much they differ.
     """
-    policy, schema = request.site.policy, schema_from_text(session["schema"], session["hash"])
+    schema = schema_from_text(session["schema"], session["hash"])
     if session["basis"] != _basis(request):
         raise PolicyError("query", "the table, or the run's ess, is no more that of the run's key")
     request.require_public()
@@ -184,15 +201,12 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     families = asked.families
     if terms.columns:
         families = families_within(families, terms.columns[place])
-    policy.require_unrounded()
-    policy.require_counts(request.rows, families)
-    own = request.own_part(schema)
-    table = policy.permit_exact(request.table(schema.cuts).dataset).with_schema(own)
+    table = exact_table(request, schema, families)
     values = own_counts(asked, table, request.run.learner.ess, schema, terms.columns, place)
     if families:
         counts = count_own_families(table, FamilyTables(schema, families))
         if request.site.peers is None:
-            policy.permit_counts(counts, compared=True)
+            request.site.policy.permit_counts(counts, compared=True)
         request.enter_counts(lambda: counts)
     return values
 
@@ -228,33 +242,8 @@ def _require_same(session: ConfigRecord, data: bytes, values: Ints) -> None:
     session["question"], session["answer"] = asked, told
 
 
-def _look_at(request: Request, session: ConfigRecord, terms: Terms, fit: bool) -> None:
-    """Refuse terms of another run, or that do not `fit`, and company that this site's rules or its
-    past do not want, before anything is counted."""
-    if terms.run != session["run"] or not fit:
-        raise PolicyError("query", "the terms are those of another run")
-    rules, public = request.site, _key_of(session).public
-    earlier = () if rules.cohorts is None else read_cohorts(rules.cohorts)
-    require_cohort(
-        terms,
-        public,
-        min_cohort=rules.policy.min_cohort,
-        peers=rules.peers,
-        earlier=[cohort for _, cohort in earlier],
-    )
-
-
-def _enter(request: Request, session: ConfigRecord, terms: Terms) -> None:
-    """Write down the company of a first answer, or refuse it by the site's past: the last thing
-    before the answer leaves, so that a refused request binds this site to nobody."""
-    rules, public = request.site, _key_of(session).public
-    if rules.cohorts is not None:
-        limit, peers = rules.policy.min_cohort, rules.peers
-        enter_cohort(rules.cohorts, terms, public, min_cohort=limit, peers=peers)
-
-
-def _site(request: Request, session: ConfigRecord) -> Site:
-    """The site as the context keeps it."""
+def _site(request: Request, session: ConfigRecord, terms: Terms) -> Site:
+    """The site as the context keeps it, in a run with these terms."""
     schema = schema_from_text(session["schema"], session["hash"])
     everything = Limits(
         max_in_degree=schema.n, max_edges=schema.n**2, max_dags=10**9, max_bytes=2**62
@@ -263,10 +252,7 @@ def _site(request: Request, session: ConfigRecord) -> Site:
     arrays = arrays_in(record, FORM, max_bytes=everything.max_bytes)
     kept = from_arrays(arrays, schema, limits=everything)
     site = begin(kept.dags, kept.weights, _key_of(session), json.loads(str(session["own"])))
-    if "terms" not in session:
-        return site
-    site = join(site, Terms.from_text(str(session["terms"])))
-    return replace(site, asked=Asked.from_text(str(session["asked"])))
+    return replace(join(site, terms), asked=Asked.from_text(str(session["asked"])))
 
 
 def _begin(request: Request, name: str, **more: str) -> ConfigRecord:
