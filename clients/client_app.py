@@ -12,9 +12,9 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from flwr.app import ConfigRecord, Context, Message, RecordDict
+from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from clients.agreed_tables import (
@@ -24,14 +24,13 @@ from clients.agreed_tables import (
     table_of_families,
     table_of_products,
 )
-from clients.door import Handler, enter
+from clients.door import Answer, Handler, enter
 from clients.private_runs import keep_structures, kept_structures, reserve_epsilon
 from clients.read_requests import (
     CUT_SUMS,
     consensus_of,
     families_of_request,
     question_of,
-    record_of,
     report_of,
 )
 from clients.request import Node, Request, node_of
@@ -75,43 +74,28 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("fedbn.client")
 
 
-def tell_histogram(request: Request) -> RecordDict:
+def tell_histogram(request: Request) -> Answer:
     """Tell which columns hold numbers, or how many of them are in which bucket."""
     question = question_of(request.message)
     if question is None:
-        text = kinds_to_text(many_numbers(request.numbers()))
-    else:
-        text = histogram_to_text(request.histogram(question))
-    return RecordDict({"histogram": ConfigRecord({"text": text})})
+        return Answer({"text": kinds_to_text(many_numbers(request.numbers()))})
+    return Answer({"text": histogram_to_text(request.histogram(question))})
 
 
-def cut_keys(request: Request) -> RecordDict:
-    """Tell a public key for masked histograms."""
-    return RecordDict({"keys": cut_key(request)})
-
-
-def cut_sums(request: Request) -> RecordDict:
-    """Answer a request for a sum of histograms, masked."""
-    return RecordDict({"sums": record_of(MASKED.encode(masked=masked_cuts(request)))})
-
-
-def describe(request: Request) -> RecordDict:
+def describe(request: Request) -> Answer:
     """Tell the names, states and kind of this site's columns."""
     schema, label = request.describe()
-    told = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})
-    content = RecordDict({"schema": told})
-    if request.shares_diagnostics and label:
-        content["diagnostics"] = ConfigRecord({"label": label})
-    return content
+    told = {"text": schema_to_text(schema), "hash": schema.hash}
+    return Answer(told, lambda: {"label": label} if label else {})
 
 
-def report(request: Request) -> RecordDict:
+def report(request: Request) -> Answer:
     """Log how this site differs from what was agreed."""
     LOG.warning("the agreed columns and this site: %s", report_of(request.message))
-    return RecordDict({"receipt": ConfigRecord({"received": True})})
+    return Answer({"received": True})
 
 
-def count(request: Request) -> RecordDict:
+def count(request: Request) -> Answer:
     """Count families in this site's table under the agreed schema, where the policy allows it."""
     schema, policy = request.task.schema, request.site.policy
     wanted = families_of_request(request.message, schema)
@@ -121,10 +105,10 @@ def count(request: Request) -> RecordDict:
     request.enter_counts(lambda: answer.counts.of(counts.tables.families))
     scores = own_scores(counts, request.run.learner.ess) if wanted.with_own else answer.own
     told = replace(answer, counts=counts, own=scores)
-    return RecordDict({"counts": record_of(answer_to_arrays(wanted, told))})
+    return Answer(answer_to_arrays(wanted, told))
 
 
-def tell_moments(request: Request) -> RecordDict:
+def tell_moments(request: Request) -> Answer:
     """Moments of the consensus' families in this site's table, where the policy allows counts."""
     schema = request.task.schema
     dag = consensus_of(request.message, schema)
@@ -133,18 +117,16 @@ def tell_moments(request: Request) -> RecordDict:
     own = with_own_families(dag, request.own_part(schema).names)
     pairs = family_pairs(own)
     table = table_of_products(request, schema, families_of([own]), pairs)
-    found = moments_to_arrays(moments_of(table, pairs), own, table.schema)
-    return RecordDict({"moments": record_of(found)})
+    return Answer(moments_to_arrays(moments_of(table, pairs), own, table.schema))
 
 
-def tell_scatter(request: Request) -> RecordDict:
+def tell_scatter(request: Request) -> Answer:
     """Sums of products of all agreed columns of this table, where the policy allows counts."""
     table = table_of_all_products(request, request.task.schema)
-    found = scatter_to_arrays(scatter_of_table(table), table.schema)
-    return RecordDict({"scatter": record_of(found)})
+    return Answer(scatter_to_arrays(scatter_of_table(table), table.schema))
 
 
-def tell_conditional(request: Request) -> RecordDict:
+def tell_conditional(request: Request) -> Answer:
     """Sums of the families of a DAG of categories and numbers, those that the policy lets leave."""
     from fedbn.privacy.counts_in_sums import tells_few
 
@@ -172,38 +154,29 @@ def tell_conditional(request: Request) -> RecordDict:
     families = [each for node in told if (each := wanted.table_family(node)) is not None]
     request.enter_sums(counts.of(families) if counts is not None and families else None)
     found = mixed_sums(table, wanted).only(frozenset(told))
-    return RecordDict({"conditional": record_of(sums_to_arrays(found, wanted))})
+    return Answer(sums_to_arrays(found, wanted))
 
 
-def train(request: Request) -> RecordDict:
+def train(request: Request) -> Answer:
     """Learn structures from this site's table under the agreed schema."""
     site, structures, seconds = learn(request)
-    content = RecordDict({"structures": record_of(to_arrays(structures))})
-    if request.shares_diagnostics:
-        content["diagnostics"] = diagnostics(request, site, seconds)
-    return content
+    return Answer(to_arrays(structures), lambda: diagnostics(request, site, seconds))
 
 
-def keys(request: Request) -> RecordDict:
+def keys(request: Request) -> Answer:
     """Learn as in `train`, keep the structures here, and tell a public key for secure sums."""
-    site: Site | None = None
-    seconds = 0.0
-    if not has_begun(request):
-        site, structures, seconds = learn(request)
-        begin_sums(request, structures)
-    content = RecordDict({"keys": own_key(request)})
-    if request.shares_diagnostics and site is not None:
-        content["diagnostics"] = diagnostics(request, site, seconds)
-    return content
+    if has_begun(request):
+        return Answer(own_key(request))
+    site, structures, seconds = learn(request)
+    begin_sums(request, structures)
+    return Answer(own_key(request), lambda: diagnostics(request, site, seconds))
 
 
-def sums(request: Request) -> RecordDict:
+def sums(request: Request) -> Answer:
     """Answer a request for a sum, masked."""
     began = time.process_time()
-    content = RecordDict({"sums": record_of(MASKED.encode(masked=masked_answer(request)))})
-    if request.shares_diagnostics:
-        content["diagnostics"] = ConfigRecord({"seconds": time.process_time() - began})
-    return content
+    told = MASKED.encode(masked=masked_answer(request))
+    return Answer(told, lambda: {"seconds": time.process_time() - began})
 
 
 _ALLOWED = (Request.require_offers, Request.require_contract, Request.require_admitted)
@@ -230,8 +203,13 @@ HANDLERS: Mapping[str, Handler] = {
         HISTOGRAM,
         (*_HISTOGRAMS, Request.require_open_counts, Request.require_offers),
     ),
-    "query.cut_keys": Handler(cut_keys, KEYS, _CUTS),
-    CUT_SUMS: Handler(cut_sums, MASKED, _CUTS, masked=True),
+    "query.cut_keys": Handler(lambda request: Answer(cut_key(request)), KEYS, _CUTS),
+    CUT_SUMS: Handler(
+        lambda request: Answer(MASKED.encode(masked=masked_cuts(request))),
+        MASKED,
+        _CUTS,
+        masked=True,
+    ),
     "query": Handler(describe, SCHEMA, _COLUMNS),
     "query.report": Handler(report, RECEIPT),
     "query.counts": Handler(count, ANSWERS, _EXACT),
@@ -311,10 +289,10 @@ def _warn_of_missing(dataset: Dataset, dag: DAG) -> None:
         LOG.warning("%s", words)
 
 
-def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:
+def diagnostics(request: Request, site: Site, seconds: float) -> dict[str, Any]:
     """What a site may tell about itself, where that is agreed."""
     rule = request.site.policy.rule
-    record = ConfigRecord({"seconds": seconds})
+    record: dict[str, Any] = {"seconds": seconds}
     counted = {"rows": site.dataset.n_rows, "rows_dropped": site.rows_dropped}
     told = {key: rows for key, rows in counted.items() if rows >= max(rule.least, 1)}
     if rule.least <= 1 or (told and request.enter_rows()):

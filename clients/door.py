@@ -15,11 +15,13 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from flwr.app import Context, Error, Message, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict
 
 from clients.disclosures import disclose
 from clients.private_runs import spent_words
+from clients.read_requests import record_of
 from clients.request import Node, Request, node_of
 from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
 from fedbn.federation.answer_budget import reserve_answer
@@ -43,19 +45,28 @@ VERSIONS = "refused by this site"
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The values of the one record of a reply, and what the site tells about itself with it, which
+    is found only where the run's `share-diagnostics` and the site's own policy both say so."""
+
+    record: Mapping[str, Any]
+    about: Callable[[], Mapping[str, Any]] = dict
+
+
+@dataclass(frozen=True)
 class Handler:
     """How a kind of message is answered.
 
     Attributes
     ----------
-    answer : the reply's records; nothing of the table is read before all of `needs` hold.
-    form : of the one record that the reply must hold.
+    answer : what the reply says; nothing of the table is read before all of `needs` hold.
+    form : of the record of the reply.
     needs : what must be allowed, in this order: methods of `Request`, by the names of which those
         of the request's own class are called.
     masked : whether the reply is a share of a masked sum, which has a budget of its own.
     """
 
-    answer: Callable[[Request], RecordDict]
+    answer: Callable[[Request], Answer]
     form: RecordFormat | ArrayFormat
     needs: tuple[Callable[[Request], None], ...] = ()
     masked: bool = False
@@ -134,23 +145,20 @@ def _answer(request: Request, handler: Handler) -> tuple[Message, list[str]]:
     """The reply to a request that everything allows, and what the log says of what was spent."""
     for need in handler.needs:
         getattr(request, need.__name__)()
-    content = handler.answer(request)
-    _require_agreed(content, handler, request)
+    told = handler.answer(request)
+    content = RecordDict({handler.form.name: _record(told.record, handler.form)})
+    about = told.about() if request.shares_diagnostics else {}
+    if about:
+        content[DIAGNOSTICS.name] = _record(about, DIAGNOSTICS)
     spent = spent_words(request) if "structures" in content else []
     return Message(content, reply_to=request.message), spent
 
 
-def _require_agreed(content: RecordDict, handler: Handler, request: Request) -> None:
-    """Raise MessageError unless a reply holds the agreed records with the agreed keys and types;
-    diagnostics are agreed only where both the run's `share-diagnostics` and the site's own policy
-    say so."""
-    agreed = {handler.form.name: handler.form}
-    if DIAGNOSTICS.name in content and request.shares_diagnostics:
-        agreed[DIAGNOSTICS.name] = DIAGNOSTICS
-    if set(content) != set(agreed):
-        raise MessageError(
-            f"a reply to {request.kind} must hold exactly {sorted(agreed)}, not {sorted(content)}"
-        )
-    for name, form in agreed.items():
-        if not form.holds(content[name]):
-            raise MessageError(f"record {name!r} must not hold {sorted(content[name])}")
+def _record(
+    told: Mapping[str, Any], form: RecordFormat | ArrayFormat
+) -> ArrayRecord | ConfigRecord:
+    """The record of these values; MessageError unless they have the agreed keys and types."""
+    record = record_of(told) if isinstance(form, ArrayFormat) else ConfigRecord({**told})
+    if not form.holds(record):
+        raise MessageError(f"record {form.name!r} must not hold {sorted(record)}")
+    return record

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import ConfigRecord, Context, Message, RecordDict
 
 import fedbn
 from clients.client_app import HANDLERS
-from clients.door import FAILED, REFUSED, enter
+from clients.door import FAILED, REFUSED, Answer, enter
 from clients.request import Request
 from fedbn.data.schema import Schema
 from fedbn.federation.message import STRUCTURES
@@ -116,7 +116,7 @@ def test_a_bad_request_is_answered_with_a_fixed_text() -> None:
         assert reply.error.reason == FAILED
 
 
-def answered(category: str, answer: Callable[[Request], RecordDict], *, share: bool) -> Message:
+def answered(category: str, answer: Callable[[Request], Answer], *, share: bool) -> Message:
     """What leaves where the handler of a kind of message does something else."""
     settings = to_run_config(ASIA.change(share_diagnostics=share))
     InProcessGrid({}, [])
@@ -127,47 +127,45 @@ def answered(category: str, answer: Callable[[Request], RecordDict], *, share: b
         return enter(Message(RecordDict(), 2, category), where, HANDLERS | changed, node_here)
 
 
-def structures() -> ArrayRecord:
-    return ArrayRecord({key: Array(np.zeros(1)) for key in STRUCTURES.keys})
+STRUCTURE = {key: np.zeros(1) for key in STRUCTURES.keys}
+TOLD = {"label": "a", "rows": 3, "seconds": 0.5}
 
 
-def passes(category: str, content: RecordDict, *, share: bool) -> bool:
-    return not answered(category, lambda _: content, share=share).has_error()
+def leaves(category: str, record: Mapping[str, Any], *, share: bool = True, **about: Any) -> bool:
+    reply = answered(category, lambda _: Answer(record, lambda: about), share=share)
+    if reply.has_error():
+        return False
+    known = {HANDLERS[category].form.name}
+    assert set(reply.content) == known | ({"diagnostics"} if about and share else set())
+    return True
 
 
 def test_the_firewall_lets_agreed_records_pass() -> None:
-    schema = ConfigRecord({"text": "{}", "hash": "00"})
-    told = ConfigRecord({"label": "a", "rows": 3, "seconds": 0.5})
-    assert passes("query", RecordDict({"schema": schema}), share=False)
-    assert passes("train", RecordDict({"structures": structures()}), share=False)
-    both = RecordDict({"structures": structures(), "diagnostics": told})
-    assert passes("train", both, share=True)
-    assert not passes("train", both, share=False)
+    assert leaves("query", {"text": "{}", "hash": "00"})
+    assert leaves("train", STRUCTURE)
+    assert leaves("train", STRUCTURE, **TOLD)
+    assert leaves("train", STRUCTURE, share=False, **TOLD)
 
 
 @pytest.mark.parametrize(
-    ("category", "content"),
+    ("category", "record", "about"),
     [
-        ("train", RecordDict()),
-        ("train", RecordDict({"structures": structures(), "scores": MetricRecord({"bdeu": 1.0})})),
-        ("train", RecordDict({"structures": ArrayRecord({"counts": Array(np.zeros(3))})})),
-        ("train", RecordDict({"structures": ConfigRecord({"header": 1})})),
-        ("train", RecordDict({"schema": ConfigRecord({"text": "", "hash": ""})})),
-        ("query", RecordDict({"schema": ConfigRecord({"text": "", "hash": "", "path": "x"})})),
-        ("query", RecordDict({"schema": ConfigRecord({"text": "", "hash": 7})})),
-        ("evaluate", RecordDict({"structures": structures()})),
-        (
-            "train",
-            RecordDict({"structures": structures(), "diagnostics": ConfigRecord({"rows": SECRET})}),
-        ),
-        (
-            "train",
-            RecordDict({"structures": structures(), "diagnostics": ConfigRecord({"table": "x"})}),
-        ),
+        ("train", {}, {}),
+        ("train", {**STRUCTURE, "scores": np.zeros(1)}, {}),
+        ("train", {"counts": np.zeros(3)}, {}),
+        ("train", {"header": 1}, {}),
+        ("train", {"text": "", "hash": ""}, {}),
+        ("query", {"text": "", "hash": "", "path": "x"}, {}),
+        ("query", {"text": "", "hash": 7}, {}),
+        ("evaluate", STRUCTURE, {}),
+        ("train", STRUCTURE, {"rows": SECRET}),
+        ("train", STRUCTURE, {"table": "x"}),
     ],
 )
-def test_the_firewall_stops_anything_else(category: str, content: RecordDict) -> None:
-    assert not passes(category, content, share=True)
+def test_the_firewall_stops_anything_else(
+    category: str, record: dict[str, Any], about: dict[str, Any]
+) -> None:
+    assert not leaves(category, record, **about)
 
 
 class PatientError(ValueError):
@@ -175,7 +173,7 @@ class PatientError(ValueError):
 
 
 def test_every_failure_is_the_same_word() -> None:
-    def failing(_: Request) -> RecordDict:
+    def failing(_: Request) -> Answer:
         raise PatientError(SECRET)
 
     reply = answered("train", failing, share=False)
