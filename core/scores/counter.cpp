@@ -161,14 +161,23 @@ void Counter::count_with(int x, Cells& cells) const {
     if (!cells.dense) return;
     cells.r_y = table_.columns[y_].arity, cells.r_x = table_.columns[x].arity;
     cells.configurations = classes(bitmaps) / cells.r_y;
-    count_dense(x, bitmaps, cells.counts.data());
+    count_others(x, bitmaps, cells.counts.data());
+    count_modes(x, class_counts(bitmaps), cells.counts.data());
 }
 
-void Counter::count_dense(int x, bool bitmaps, std::int32_t* cells) const {
+void Counter::count_others(int x, bool bitmaps, std::int32_t* cells) const {
     if (bitmaps)
         count_by_bitmaps(x, cells);
     else
         count_by_rows(x, cells);
+}
+
+void Counter::count_modes(int x, std::span<const std::int32_t> class_counts, std::int32_t* cells) const {
+    const auto& column = table_.columns[x];
+    for (const int count : class_counts) {
+        cells[column.mode] = count - std::accumulate(cells, cells + column.arity, 0);
+        cells += column.arity;
+    }
 }
 
 std::span<const std::int32_t> Counter::whole(int x, Cells& cells) const {
@@ -241,7 +250,6 @@ void Counter::count_by_bitmaps(int x, std::int32_t* cells) const {
                                : 0;
             rest -= cells[state];
         }
-        cells[column.mode] = rest;
     }
 }
 
@@ -291,36 +299,50 @@ int Counter::hash_column(const Column& column, Cells& cells) {
     return labels;
 }
 
-/// row_class := class (observed configuration of P, ascending, state of y) of every merged row; row_counts := rows per
-/// class. By bitmaps of the same rows both are known.
+/// By bitmaps of the same rows, configurations and counts are known.
 void Counter::split_rows(Cells& cells) {
-    const int arity = table_.columns[y_].arity;
-    const int size = index_rows(parents_, cells);
-    const bool same_rows = !table_.merged() || rows_.number == table_.rows();
-    const bool known = with_bitmaps_ && has_numbers() && same_rows;
-    with_rows_ = true;
-    auto& number = cells.counts;
-    row_configurations_.clear();
-    if (known) {
-        for (auto configuration : configurations(true)) row_configurations_.push_back(configuration);
-    } else {
-        std::fill_n(number.begin(), size, 0);
-        for (auto c : row_class_) number[c] = 1;
-        for (int c = 0; c < size; ++c)
-            if (number[c]) row_configurations_.push_back(c);
-    }
-    for (std::size_t c = 0; c < row_configurations_.size(); ++c) number[row_configurations_[c]] = int(c);
-    row_classes_ = static_cast<int>(row_configurations_.size()) * arity;
-    loops::renumber(row_class_, number.data(), codes(y_), arity);
-    if (known) {
-        std::copy_n(class_counts_.begin(), row_classes_, row_counts_.begin());
-    } else if (std::size_t(row_classes_) <= limit_) {
-        std::fill_n(row_counts_.begin(), row_classes_, 0);
-        for (int i = 0; i < rows_.number; ++i) row_counts_[row_class_[i]] += weights()[i];
-    }
+    index_rows(cells);
+    const bool known = with_bitmaps_ && has_numbers();
+    if (!known) observe_configurations(cells);
+    const auto observed = configurations(known);
+    const bool fits = begin_rows(observed.size());
+    split_rows(observed, cells);
+    if (known)
+        std::ranges::copy(class_counts(true), row_counts_.begin());
+    else if (fits)
+        count_classes();
 }
 
-/// Rows where x is in its mode are those that its other states leave of each class.
+/// Ascending.
+void Counter::observe_configurations(Cells& cells) {
+    auto& seen = cells.counts;
+    row_configurations_.clear();
+    std::fill_n(seen.begin(), row_range_, 0);
+    for (auto c : row_class_) seen[c] = 1;
+    for (int c = 0; c < row_range_; ++c)
+        if (seen[c]) row_configurations_.push_back(c);
+    row_classes_ = static_cast<int>(row_configurations_.size()) * table_.columns[y_].arity;
+}
+
+bool Counter::begin_rows(std::size_t configurations) {
+    with_rows_ = true;
+    row_classes_ = static_cast<int>(configurations) * table_.columns[y_].arity;
+    return std::size_t(row_classes_) <= limit_;
+}
+
+/// row_class := class (place among the observed configurations, state of y) of every merged row.
+void Counter::split_rows(Configurations observed, Cells& cells) {
+    auto& number = cells.counts;
+    for (std::size_t c = 0; c < observed.size(); ++c) number[observed[c]] = int(c);
+    loops::renumber(row_class_, number.data(), codes(y_), table_.columns[y_].arity);
+}
+
+/// row_counts := rows per class.
+void Counter::count_classes() {
+    std::fill_n(row_counts_.begin(), row_classes_, 0);
+    for (int i = 0; i < rows_.number; ++i) row_counts_[row_class_[i]] += weights()[i];
+}
+
 void Counter::count_by_rows(int x, std::int32_t* cells) const {
     const auto& column = table_.columns[x];
     const int arity = column.arity;
@@ -335,8 +357,6 @@ void Counter::count_by_rows(int x, std::int32_t* cells) const {
         visit([&](int row) { return table_.weights[row]; });
     else
         visit([](int) { return 1; });
-    for (int c = 0; c < row_classes_; ++c, cells += arity)
-        cells[column.mode] = row_counts_[c] - std::accumulate(cells, cells + arity, 0);
 }
 
 /// The counts of the cells (row class / divisor, state of x), for tables that would be too large.

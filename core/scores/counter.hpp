@@ -64,14 +64,22 @@ public:
     void leave_bitmaps() { with_bitmaps_ = false; }
     /// Whether it pays to split merged rows, too.
     bool wants_rows(std::span<const int> xs);
-    void split_rows(Cells& cells);
+    /// The number of the configuration of P of every merged row, and those that there are.
+    void index_rows(Cells& cells) { row_range_ = index_rows(parents_, cells); }
+    void observe_configurations(Cells& cells);
+    /// So many configurations have classes; false for too many.
+    bool begin_rows(std::size_t configurations);
+    /// The class of every merged row that is indexed, where its configuration is one of these.
+    void split_rows(Configurations observed, Cells& cells);
+    void count_classes();
     bool has_bitmaps() const { return with_bitmaps_; }
-    bool has_rows() const { return with_rows_; }
     bool uses_bitmaps(int x) const { return with_bitmaps_ && (!with_rows_ || cost_by_bitmaps(x) <= cost_by_rows(x)); }
     /// The cells of P ∪ {y, x}: [observed configuration of P, state of y, state of x].
     std::size_t cells_with(int x, bool bitmaps) const { return std::size_t(classes(bitmaps)) * table_.columns[x].arity; }
     bool is_dense(int x, bool bitmaps) const { return cells_with(x, bitmaps) <= limit_; }
-    void count_dense(int x, bool bitmaps, std::int32_t* cells) const;
+    /// All but those of the mode of x, which are 0: `count_modes` says what the others leave of each class.
+    void count_others(int x, bool bitmaps, std::int32_t* cells) const;
+    void count_modes(int x, std::span<const std::int32_t> class_counts, std::int32_t* cells) const;
     /// Whether every configuration of P has a number that says what it is.
     bool has_numbers() const { return radix_ <= std::int64_t(limit_); }
     /// The numbers of the observed ones, ascending, and the counts of each with each state of y.
@@ -93,6 +101,7 @@ private:
 
     // By rows: every merged row has a class, cells are counted one row at a time.
     int index_rows(std::span<const int> members, Cells& cells);
+    void split_rows(Cells& cells);
     int hash_column(const Column& column, Cells& cells);
     void count_by_rows(int x, std::int32_t* cells) const;
     std::span<const std::int32_t> count_hashed(int x, int divisor, Cells& cells) const;
@@ -116,6 +125,7 @@ private:
     bool with_bitmaps_ = false, with_rows_ = false;
     std::int64_t radix_ = 0;  // how many configurations there could be
     int bitmap_classes_ = 0, row_classes_ = 0;  // observed configurations of P, times states of y
+    int row_range_ = 0;                         // of the numbers of configurations before only the observed have one
 
     Counts row_class_, row_counts_;
     std::vector<std::int64_t> row_configurations_;

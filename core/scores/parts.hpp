@@ -34,15 +34,17 @@ private:
     struct alignas(kCacheLine) Part {
         Counter counter;
         Cells cells;
-        Counter::Counts counts;           // of the xs, one after the other
+        Counter::Counts counts;           // of the xs, one after the other; of bitmaps for the configurations of the part
         std::vector<std::size_t> starts;  // of the counts of each x
-        std::vector<int> places[2];       // of what is observed by rows and by bitmaps among all configurations
+        std::vector<int> places;          // of the part's configurations by bitmaps among all
     };
 
+    void split_rows(Part& part) const;
     void count_in(Part& part, std::span<const int> xs) const;
-    void number_configurations();
-    void begin_sum(int x, Cells& cells) const;
-    void add(const Part& part, bool bitmaps, const std::int32_t* counts, Cells& cells) const;
+    void find_configurations();
+    void add_classes(bool bitmaps);
+    std::span<std::int32_t> begin_sum(int x, Cells& cells) const;
+    void add(const Part& part, bool bitmaps, const std::int32_t* counts, std::span<std::int32_t> sums) const;
 
     const Table& table_;
     Workers& workers_;
@@ -52,6 +54,7 @@ private:
     int y_ = 0;
     bool wants_rows_ = false;                   // which are not split yet
     std::vector<std::int64_t> configurations_;  // observed in any part, ascending
+    std::vector<std::int32_t> class_counts_;    // of these and the states of y
     std::vector<int> xs_;                       // that are counted
 };
 
