@@ -112,11 +112,15 @@ void DiscreteScore::local_with(int y, std::span<const int> parents, std::span<co
     const int child = nodes_[y];
     others_.clear();
     missing_.clear();
+    for (const int i : xs) {
+        const int x = others_.emplace_back(nodes_[i]);
+        shared_->store.fetch(key ^ shared_->signs[x]);
+        shared_->store.fetch(key ^ shared_->signs[x] ^ shared_->signs[child]);
+    }
     for (std::size_t i = 0; i < xs.size(); ++i) {
-        const int x = nodes_[xs[i]];
+        const int x = others_[i];
         const Key part_key = key ^ shared_->signs[x], whole_key = part_key ^ shared_->signs[child];
         const double part = known(part_key), whole = known(whole_key);
-        others_.push_back(x);
         scores[i] = whole - part;
         if (std::isnan(part) || std::isnan(whole)) missing_.push_back({i, x, part_key, whole_key, part, whole});
     }
