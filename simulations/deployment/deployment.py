@@ -33,7 +33,6 @@ from simulations.flower.processes import (
     app_log,
     flwr,
     free_ports,
-    kill,
     new_home,
     require_running,
     run_status,
@@ -128,12 +127,6 @@ class Deployment:
         front = self._start(home, program, program, *options, folder=self.keys)
         wait_until_open(home, program, front, self.front)
 
-    def kill_superlink(self) -> None:
-        """End SuperLink and server apps at once, as on a machine that loses its power."""
-        for process in (self._superlink, self._superexec):
-            if process is not None:
-                kill(process)
-
     def register(self, sites: Iterable[str]) -> None:
         """Make the sites' public keys known to the SuperLink; raises FlowerRunError."""
         with ThreadPoolExecutor() as pool:
@@ -178,29 +171,15 @@ class Deployment:
         """The home of a site's SuperNode."""
         return new_home(self.folder / name)
 
-    def kill_node(self, name: str) -> None:
-        """End a SuperNode at once, with whatever it is doing."""
-        kill(self.nodes.pop(name))
-
     def start_again(self, name: str) -> None:
-        """Start a SuperNode that was killed, with the same key, on the same port."""
+        """Start a SuperNode once more, with the same key, on the same port."""
         self.nodes[name] = self._start(self.node_home(name), name, *self._commands[name])
-
-    def node_log(self, name: str) -> str:
-        """What a SuperNode and its clients printed."""
-        return self.node_home(name).log(name).read_text(encoding="utf-8", errors="replace")
 
     def submit(self, bundle: Path, **run_config: str | int | float | bool) -> str:
         """`flwr run`; `run_config` has keys with underscores. Returns the run's id."""
         pairs = [f"{key.replace('_', '-')}={json.dumps(v)}" for key, v in run_config.items()]
         options = ["--run-config", " ".join(pairs)] if pairs else []
         return submit(self.home, bundle, *options)
-
-    def stop_run(self, run_id: str) -> None:
-        """`flwr stop`; raises FlowerRunError."""
-        answer = flwr(self.home, "stop", run_id, CONNECTION)
-        if not answer.get("success"):
-            raise FlowerRunError(f"run {run_id} cannot be stopped: {answer}")
 
     def wait_for_end(
         self, run_id: str, soon: Callable[[], bool] = lambda: False, seconds: float = 600.0

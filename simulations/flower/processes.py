@@ -271,15 +271,6 @@ def _stop(folder: Path, own: list[Process]) -> None:
         process.wait()
 
 
-def kill(process: Process) -> None:
-    """End one process and its descendants at once, as a crash would."""
-    for pid, since in _descendants({process.pid}, _parents()).items():
-        if _start_time(pid) == since:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-    process.wait()
-
-
 def descendants(pid: int) -> set[int]:
     """The process and all below it that run now."""
     return {pid, *_descendants({pid}, _parents())}

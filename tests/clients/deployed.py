@@ -13,10 +13,14 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
+from flwr.app import Context
 
 from fedbn.errors import FedbnError
 from fedbn.federation.prepared_table import renew
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
+from simulations.benchmarks.sites.deployed_site import RunAtSite
 
 
 def prepared_nodes(folder: Path, names: Iterable[str]) -> list[dict[str, str]]:
@@ -45,3 +49,12 @@ def known_to_each_other(folder: Path, names: Iterable[str]) -> dict[str, tuple[s
         first = f'name = "{name}"\nidentity-key = "{name}.identity"\n'
         found[name] = (first, f"[peers]\n{peers}")
     return found
+
+
+def next_run(series: RunAtSite, run: Experiment) -> None:
+    """The same series of runs with other settings, as Flower keeps a node's state."""
+    (node,) = series.grid.get_node_ids()
+    before = series.grid._contexts[node]
+    series.grid._contexts[node] = Context(
+        before.run_id + 1, node, before.node_config, before.state, to_run_config(run)
+    )

@@ -36,6 +36,7 @@ from tests.clients.attacks_on_sites import (
     told_kinds,
     words_of_forms,
 )
+from tests.clients.deployed import next_run
 from tests.clients.guide_files import FIRST_DECISIONS, FIRST_SITE, decisions_now
 
 pytestmark = pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
@@ -266,7 +267,7 @@ def test_a_private_answer_is_not_sent_again_under_another_run_s_epsilon(tmp_path
     ]
     series = RunAtSite(site, runs[0])
     first = series.send("train", task(schema))
-    series.next_run(runs[1])
+    next_run(series, runs[1])
     second = series.send("train", task(schema))
     assert word(first) == word(second) == ANSWERED
     spent = Ledger.read(tmp_path / "north.csv.privacy.jsonl").entries

@@ -37,6 +37,7 @@ from simulations.benchmarks.sites.deployed_site import (
     task,
     word,
 )
+from tests.clients.deployed import next_run
 from tests.server.test_secure_sums import SUMMED, deployed, run_deployed
 
 CATEGORIES = Schema((Variable("ill", ("0", "1")), Variable("old", ("0", "1"))))
@@ -158,7 +159,7 @@ def test_own_scores_of_a_run_are_of_one_equivalent_sample_size(tmp_path: Path) -
     server = HostileServer(tmp_path, CATEGORIES, states(20))
     assert not isinstance(server.ask(COUNTS[0]), str)
     other = Experiment.of(learner=LearnerSettings(score="bdeu", ess=100.0))
-    server.run.next_run(other)
+    next_run(server.run, other)
     assert server.ask(COUNTS[0], again=True) == "query"
     assert server.ask(COUNTS[0]) == "query"
 

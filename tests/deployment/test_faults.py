@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,7 +22,7 @@ from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
-from simulations.flower.processes import CONNECTION, flwr
+from simulations.flower.processes import CONNECTION, Process, descendants, flwr
 from tests.deployment.conftest import SITES, Simulated
 
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_supernode.py")))
@@ -30,6 +33,30 @@ PLAN = Experiment.of(rounds_limit=2)
 ONE_SHOT = PLAN.change(rounds_limit=1)
 
 
+class FailingDeployment(Deployment):
+    """A deployment whose processes can be ended at once, as on a machine that loses its power."""
+
+    def kill_superlink(self) -> None:
+        """With the server apps."""
+        for process in (self._superlink, self._superexec):
+            assert process is not None
+            kill(process)
+
+    def kill_node(self, name: str) -> None:
+        kill(self.nodes.pop(name))
+
+    def node_log(self, name: str) -> str:
+        """What a SuperNode and its clients printed."""
+        return self.node_home(name).log(name).read_text(encoding="utf-8", errors="replace")
+
+
+def kill(process: Process) -> None:
+    for pid in descendants(process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_flwr")
 def test_a_lying_a_lost_and_a_restarted_process(
@@ -37,7 +64,7 @@ def test_a_lying_a_lost_and_a_restarted_process(
 ) -> None:
     bundle = tmp_path / "app"
     write_bundle(bundle, to_run_config(PLAN.change(schema=schema)))
-    with Deployment(tmp_path / "flower", tmp_path / "keys") as deployment:
+    with FailingDeployment(tmp_path / "flower", tmp_path / "keys") as deployment:
         deployment.make_keys([*SITES, "west"])
         deployment.start_superlink()
         deployment.start_front()
@@ -56,19 +83,19 @@ def test_a_lying_a_lost_and_a_restarted_process(
         superlink_is_killed(deployment, bundle, tmp_path / "resumed", simulated)
 
 
-def is_stopped(deployment: Deployment, bundle: Path, out: Path) -> None:
+def is_stopped(deployment: FailingDeployment, bundle: Path, out: Path) -> None:
     """`flwr stop` ends a run, though a site hangs; its answer comes when nobody waits any more."""
     behave(deployment, "south", "late")
     run = deployment.submit(bundle, out_dir=str(out), min_replies=3)
     wait_for(lambda: "hostile: waiting" in deployment.node_log("south"))
-    deployment.stop_run(run)
+    assert flwr(deployment.home, "stop", run, CONNECTION)["success"]
     assert deployment.wait_for_end(run)[0] == "finished:stopped"
     assert not out.exists()
     behave(deployment, "south", "plain")
     wait_for(lambda: "hostile: waited" in deployment.node_log("south"))
 
 
-def comes_back(deployment: Deployment, site: str, how: str) -> None:
+def comes_back(deployment: FailingDeployment, site: str, how: str) -> None:
     """A killed site is started again, and is the same; the next runs are for all three sites."""
     before = node_id(deployment, site)
     behave(deployment, site, how)
@@ -76,7 +103,7 @@ def comes_back(deployment: Deployment, site: str, how: str) -> None:
     assert node_id(deployment, site) == before
 
 
-def is_taken_back(deployment: Deployment, site: str) -> bool:
+def is_taken_back(deployment: FailingDeployment, site: str) -> bool:
     """Start it again, as its unit does, until the SuperLink has missed it and takes it back."""
     process = deployment.nodes.get(site)
     if process is None or process.poll() is not None:
@@ -85,12 +112,12 @@ def is_taken_back(deployment: Deployment, site: str) -> bool:
     return deployment.node_log(site).count("SuperNode ID") == 2
 
 
-def node_id(deployment: Deployment, site: str) -> str:
+def node_id(deployment: FailingDeployment, site: str) -> str:
     return re.findall(r"SuperNode ID: (\w+)", deployment.node_log(site))[-1]
 
 
 def is_killed_mid_round(
-    deployment: Deployment, bundle: Path, out: Path, simulated: Simulated
+    deployment: FailingDeployment, bundle: Path, out: Path, simulated: Simulated
 ) -> None:
     """A site dies while the server waits for it: the others' consensus is the result.
 
@@ -124,7 +151,7 @@ def is_killed_mid_round(
 
 
 def superlink_is_killed(
-    deployment: Deployment, bundle: Path, out: Path, simulated: Simulated
+    deployment: FailingDeployment, bundle: Path, out: Path, simulated: Simulated
 ) -> None:
     """The SuperLink dies after the first round: the run is lost, its first round is not. A site
     answered each request of that twice and replayed its old answers: nothing changes."""
@@ -145,7 +172,7 @@ def superlink_is_killed(
     assert deployment.wait_for_end(run)[0] == "finished:failed"
 
 
-def behave(deployment: Deployment, site: str, how: str) -> None:
+def behave(deployment: FailingDeployment, site: str, how: str) -> None:
     (deployment.folder / site / "behaviour").write_text(how)
 
 

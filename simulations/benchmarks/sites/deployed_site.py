@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from numpy.typing import NDArray
 
 from clients.door import REFUSED
@@ -121,11 +121,3 @@ class RunAtSite:
         (node,) = self.grid.get_node_ids()
         (reply,) = self.grid.send_and_receive([Message(content, node, kind)])
         return reply
-
-    def next_run(self, run: Experiment) -> None:
-        """The same series of runs with other settings, as Flower keeps a node's state."""
-        (node,) = self.grid.get_node_ids()
-        before = self.grid._contexts[node]
-        self.grid._contexts[node] = Context(
-            before.run_id + 1, node, before.node_config, before.state, to_run_config(run)
-        )
