@@ -1,8 +1,9 @@
 """How many answers a site has reserved: `NAME.budget` beside its log, bounded, nothing forgotten.
 
 A line is [time, run, kind, answers]. Answers of the last 24 hours have a line each; older ones of a
-run and kind are put together in one line, for a run may go on years later. Where the file is full
-all the same, of too many runs, nothing is answered any more (`max-messages`).
+run and kind are put together in one line, for a run may go on years later. The file is written
+whole with every answer. Where it is full all the same, of too many runs, nothing is answered any
+more (`max-messages`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,8 @@ from typing import Any
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
 from fedbn.federation.kept_lines import MAX_KEPT, named_errors, require_room, to_line
-from fedbn.locked_file import append, open_locked
+from fedbn.locked_file import open_locked
 from fedbn.whole_file import replace_file
-
-FEWEST = 256
-"""Lines below which none are put together."""
 
 Line = tuple[str, str, str, int]
 
@@ -51,28 +49,18 @@ def reserve_answer(
     with named_errors(place, "[time, run, kind, answers]"), open_locked(log) as file:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise ResultsError(f"{log} must be a regular file, with the count of answers beside it")
-        _reserve(place, (now.isoformat(timespec="seconds"), run, kind, 1), allow)
-
-
-def _reserve(place: Path, new: Line, allow: Callable[[int, int], None]) -> None:
-    known = read_bounded(place, MAX_KEPT) if place.exists() else b""
-    lines = [_read(json_value(line)) for line in known.splitlines()]
-    now, run, kind, _ = new
-    since = datetime.fromisoformat(now) - timedelta(days=1)
-    same = [each for each in lines if each[2] == kind]
-    allow(
-        sum(answers for _, whose, _, answers in same if whose == run),
-        sum(answers for when, *_, answers in same if datetime.fromisoformat(when) > since),
-    )
-    added, fewer = to_line(new).encode("utf-8"), _put_together(lines, since)
-    is_long = len(lines) >= FEWEST and 2 * len(fewer) <= len(lines)
-    if is_long or len(known) + len(added) > MAX_KEPT:
-        whole = "".join(map(to_line, [*fewer, new])).encode("utf-8")
+        known = read_bounded(place, MAX_KEPT) if place.exists() else b""
+        lines = [_read(json_value(line)) for line in known.splitlines()]
+        new, since = now.replace(microsecond=0), now.replace(microsecond=0) - timedelta(days=1)
+        same = [each for each in lines if each[2] == kind]
+        allow(
+            sum(answers for _, whose, _, answers in same if whose == run),
+            sum(answers for when, *_, answers in same if datetime.fromisoformat(when) > since),
+        )
+        after = [*_put_together(lines, since), (new.isoformat(), run, kind, 1)]
+        whole = "".join(map(to_line, after)).encode("utf-8")
         require_room(place, len(whole), "max-messages")
         replace_file(place, whole, mode=0o600)
-        return
-    with open_locked(place) as file:
-        append(file, added)
 
 
 def _read(line: Any) -> Line:
