@@ -444,7 +444,7 @@ def dialogue_about(
     more: Sequence[Family] = (),
 ) -> Counting:
     """`open_dialogue` about all classes of a result, whose knowledge is kept."""
-    opened = open_dialogue(
+    return open_dialogue(
         states_of_classes(result),
         result.schema,
         joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags),
@@ -453,8 +453,8 @@ def dialogue_about(
         ess=ess,
         seed=seed,
         more=more,
+        knowledge=result.path.knowledge,
     )
-    return replace(opened, knowledge=result.path.knowledge)
 
 
 def _split(result: FederationResult, structures: Mapping[str, DAG]) -> Groups | None:
@@ -499,6 +499,7 @@ def open_dialogue(
     seed: int,
     limits: CandidateLimits | None = None,
     more: Sequence[Family] = (),
+    knowledge: Knowledge | None = None,
 ) -> Counting:
     """The dialogue before its first request; raises DataError where the columns are numbers.
 
@@ -512,13 +513,14 @@ def open_dialogue(
     ess, seed : equivalent sample size of BDeu; seed of the run.
     limits : of candidates and tables.
     more : families that are asked for, too, as for `candidates_of`.
+    knowledge : what the structure keeps.
     """
     bounds = limits or CandidateLimits()
     candidates = candidates_of(classes, schema, consensus, bounds, more)
     rounds = settings.count_rounds if settings.choose == "climb" else 0
     prior, time = EdgePrior.over(schema.n), ChoosingTime(settings.seconds)
     of = schema, pairs, consensus, candidates, rounds, ess, seed, bounds
-    return Counting(*of, prior=prior, time=time)
+    return Counting(*of, knowledge=knowledge, prior=prior, time=time)
 
 
 def states_of_classes(result: FederationResult) -> ClassStates:

@@ -112,7 +112,7 @@ def open_summed(
         for state in states_of(branch, "best", branch.fusions, result.votes)
     ]
     votes = result.votes
-    opened = open_dialogue(
+    return open_dialogue(
         [(1.0, by_preference(states))],
         result.schema,
         votes.matrix(votes.classes.sum(axis=0)) > 0,
@@ -122,8 +122,8 @@ def open_summed(
         seed=run.seed,
         limits=limits,
         more=more,
+        knowledge=run.consensus.known,
     )
-    return replace(opened, knowledge=run.consensus.known)
 
 
 def summed_parameters(

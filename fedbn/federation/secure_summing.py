@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -23,7 +23,6 @@ from fedbn.choice.by_counts import Climb, Counted, choice_of
 from fedbn.choice.by_scatters import (
     Choosing,
     ScatterScores,
-    Wanted,
     choosing_by_scatters,
     scatter_scores,
     scores_of_family,
@@ -82,11 +81,11 @@ def summed_choice_by_scatters(
     (total,) = totals
     opened = open_summed(result, run, CandidateLimits())
     left = _seconds_left(run.consensus.seconds)
-    asked = _Scored(scatter_scores(result.schema, [total]), answering)
+    scores, asked = scatter_scores(result.schema, [total]), _Asked([total.rows], answering)
     choosing = choosing_by_scatters(
         opened.candidates,
         result.schema,
-        asked.scores.shared,
+        scores.shared,
         opened.pairs,
         np.random.default_rng([opened.seed, STREAM, 0]),
         consensus=result.consensus.dag,
@@ -96,10 +95,7 @@ def summed_choice_by_scatters(
         rounds=run.consensus.count_rounds,
         left=left,
     )
-    try:
-        found = yield from asked.drive(choosing)
-    except (DataError, MessageError) as error:
-        return replace(result, lacking=str(error), families=asked.families), str(error)
+    found = yield from _drive(choosing, scores, asked)
     result = replace(result, families=asked.families)
     if found is None:
         return with_summed_choice(result, None, asked.lacking), asked.lacking
@@ -129,23 +125,18 @@ def _summed_moves(
     opened = open_summed(result, run, CandidateLimits())
     rows = {names: sums[names[0]].rows for names in blocks}
     dialogue = judging_by_sums(by_moves(opened, sites, run.consensus.min_judges), known, rows)
-    requests, seen, lacking = 0, 0, None
+    asked = _Asked([own.rows for own in scatters], answering)
     while (wanted := dialogue.next_families()) or not dialogue.begun:
         if wanted:
-            try:
-                found = yield from sum_own_scores(wanted, [own.rows for own in scatters], answering)
-            except QuorumError as error:
-                lacking = str(error)
+            found = yield from asked.ask(wanted)
+            if found is None:
                 break
-            except (DataError, MessageError) as error:  # the sums were seen all the same
-                seen += len(wanted)
-                return replace(result, lacking=str(error), families=seen), str(error)
-            requests, seen = requests + 1, seen + len(wanted)
             known = known.hearing(_by_family(found, blocks))
         dialogue = dialogue.look_at(known)
-    result = replace(result, families=seen)
-    choice = moved_by_sums(dialogue, known, requests=2 + requests) if dialogue.begun else None
-    return with_summed_choice(result, choice, lacking), lacking
+    result, choice = replace(result, families=asked.families), None
+    if dialogue.begun and not asked.spoilt:
+        choice = moved_by_sums(dialogue, known, requests=2 + asked.requests)
+    return with_summed_choice(result, choice, asked.lacking), asked.lacking
 
 
 def _by_family(
@@ -212,51 +203,59 @@ def _seconds_left(seconds: float | None) -> Callable[[], float | None]:
 
 
 @dataclass
-class _Scored:
+class _Asked:
     """What is asked for of own scores.
 
     Attributes
     ----------
-    scores : of the sums over all sites.
-    answering : these, each for all columns.
-    known : family -> its scores.
+    rows, answering : of every block of sites; who is in them.
     requests, families : how many were answered, and for how many families.
-    lacking : why there are no more.
+    lacking, spoilt : why there are no more; whether as no honest sites can have such sums.
     """
 
-    scores: ScatterScores
+    rows: Sequence[int]
     answering: Answering
-    known: dict[Family, Counted] = field(default_factory=dict)
     requests: int = 0
     families: int = 0
     lacking: Lacking = None
+    spoilt: bool = False
 
-    def drive(self, choosing: Choosing) -> Generator[SumRequest, Ints, Climb | None]:
-        """What is found; what was known until then, where a site falls silent."""
+    def ask(
+        self, wanted: tuple[Family, ...]
+    ) -> Generator[SumRequest, Ints, Sequence[OwnScores] | None]:
+        """The sums of every block; None where there are none."""
         try:
-            wanted = next(choosing)
-            while True:
-                yield from self._ask(wanted)
-                lacks = self.lacking is not None
-                found = {} if lacks else {each: self.known[each] for each in wanted.families}
-                wanted = choosing.send(found)
-        except StopIteration as end:
-            return cast("Climb | None", end.value)
-
-    def _ask(self, wanted: Wanted) -> Generator[SumRequest, Ints, None]:
-        new = tuple(sorted(set(wanted.families) - set(self.known)))
-        if not new or self.lacking is not None:
-            return
-        rows = self.scores.shared.n_rows
-        try:
-            (own,) = yield from sum_own_scores(new, [rows], self.answering)
+            found = yield from sum_own_scores(wanted, self.rows, self.answering)
         except QuorumError as error:
             self.lacking = str(error)
-            return
-        except (DataError, MessageError):  # the sums were seen all the same
-            self.families += len(new)
-            raise
+            return None
+        except (DataError, MessageError) as error:  # the sums were seen all the same
+            self.families += len(wanted)
+            self.lacking, self.spoilt = str(error), True
+            return None
         self.requests += 1
-        self.families += len(new)
-        for family, score in zip(new, own.scores.tolist(), strict=True):
-            self.known[family] = scores_of_family(self.scores.shared_score(family), score, rows)
+        self.families += len(wanted)
+        return found
+
+
+def _drive(
+    choosing: Choosing, scores: ScatterScores, asked: _Asked
+) -> Generator[SumRequest, Ints, Climb | None]:
+    """What is found, by scores of the sums over all sites; what was known until then, where a site
+    falls silent; nothing where sums are spoilt."""
+    known: dict[Family, Counted] = {}
+    try:
+        wanted = next(choosing)
+        while True:
+            new = tuple(sorted(set(wanted.families) - set(known)))
+            found = (yield from asked.ask(new)) if new and asked.lacking is None else None
+            if asked.spoilt:
+                return None
+            own = found[0].scores.tolist() if found else []
+            for family, score in zip(new if own else (), own, strict=True):
+                shared = scores.shared_score(family)
+                known[family] = scores_of_family(shared, score, scores.shared.n_rows)
+            lacks = asked.lacking is not None
+            wanted = choosing.send({} if lacks else {each: known[each] for each in wanted.families})
+    except StopIteration as end:
+        return cast("Climb | None", end.value)
