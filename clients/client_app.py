@@ -49,6 +49,7 @@ from fedbn.federation.family_message import ANSWERS, answer_request, answer_to_a
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
 from fedbn.federation.missing_shares import missing_shares, shares_text
+from fedbn.federation.policy import refusal
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.sums_message import (
@@ -150,7 +151,8 @@ def tell_conditional(request: Request) -> Answer:
             small = small or tells_few(table, wanted.number_family(node), least)
         if not small:
             told.add(node)
-    policy.require_any(told)
+    if not told:
+        raise refusal("min-cell", "every family has a small count")
     families = [each for node in told if (each := wanted.table_family(node)) is not None]
     request.enter_sums(counts.of(families) if counts is not None and families else None)
     found = mixed_sums(table, wanted).only(frozenset(told))

@@ -61,11 +61,11 @@ def entry(
     told = content.get("schema")
     return Disclosure.of(
         _content(reply),
+        datetime.now(UTC),
         run=str(context.run_id),
         round=round_of(message),
         kind=message.metadata.message_type,
         words=_words(message, reply, spent),
-        time=datetime.now(UTC),
         settings=hashlib.sha256(settings.encode("utf-8")).hexdigest(),
         learner=str(context.run_config.get("learner", "")),
         bundle=os.environ.get(BUNDLE, ""),

@@ -21,21 +21,6 @@ from fedbn.federation.records import QUESTION, REPORT, SUMS, TASK
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text
 from fedbn.graphs.dag import DAG
-from fedbn.secure.requests import (
-    CountRequest,
-    CutRequest,
-    EquationRequest,
-    LevelRequest,
-    OrderRequest,
-    PlaceRequest,
-    ResidualRequest,
-    ScatterRequest,
-    ScoreRequest,
-    SizeRequest,
-    UnionRequest,
-    VoteRequest,
-    from_bytes,
-)
 from fedbn.secure.session import Terms
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.npy import MAX_BYTES, Arrays
@@ -137,27 +122,27 @@ class SumQuestion:
     @property
     def words(self) -> str:
         """What it asks for, for people."""
-        request = from_bytes(self.data)[0]
-        if isinstance(request, CountRequest):
-            return f"counts of {count_of(len(request.families), 'family')}"
-        if isinstance(request, ScoreRequest):
-            return f"own scores of {count_of(len(request.families), 'family')}"
-        return _SUMS[type(request)]
+        content = json_value(self.data)
+        families = len(content["ask"].get("families", ()))
+        return _SUMS[content["kind"]].format(count_of(families, "family"))
 
 
 _SUMS = {
-    OrderRequest: "costs of an order",
-    UnionRequest: "arcs of a union",
-    CutRequest: "cuts of deletions",
-    VoteRequest: "votes on pairs",
-    SizeRequest: "how large the sums of squares of columns are",
-    ScatterRequest: "rows and sums of products of all columns about the site's means",
-    LevelRequest: "how large the sums of squares of numbers about 0 are, and how many rows",
-    PlaceRequest: "rows, sums of numbers and of their squares",
-    EquationRequest: "rows, counts of categories, and by configuration of these the sums and sums "
+    "counts": "counts of {}",
+    "order": "costs of an order",
+    "union": "arcs of a union",
+    "cuts": "cuts of deletions",
+    "votes": "votes on pairs",
+    "sizes": "how large the sums of squares of columns are",
+    "scatter": "rows and sums of products of all columns about the site's means",
+    "scores": "own scores of {}",
+    "levels": "how large the sums of squares of numbers about 0 are, and how many rows",
+    "place": "rows, sums of numbers and of their squares",
+    "equations": "rows, counts of categories, and by configuration of these the sums and sums "
     "of products of numbers",
-    ResidualRequest: "by configuration of categories, the sums of squares that equations leave",
+    "residuals": "by configuration of categories, the sums of squares that equations leave",
 }
+"""Kind of a request for a sum (`fedbn.secure.requests`) -> what it asks for."""
 
 
 @said_by(SERVER)

@@ -25,7 +25,6 @@ from clients.agreed_tables import (
 from clients.read_requests import SumQuestion, arrays_in, record_of, run_of, sum_of
 from clients.request import Request
 from fedbn.arrays import Ints, Masked
-from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import STRUCTURES as FORM
 from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
@@ -70,20 +69,16 @@ def has_begun(request: Request) -> bool:
 
 
 def begin_sums(request: Request, structures: StructureMessage) -> None:
-    """Keep the structures, and a new key, for a run."""
+    """Keep the structures, over the columns of the sums, and a new key, for a run."""
     schema = request.task.summed
     if schema != request.task.schema and not set(request.names) <= set(schema.names):
         raise PolicyError("query", "the sums are to be without a column of this site")
-    request.context.state[STRUCTURES] = record_of(to_arrays(_over(structures, schema)))
+    dags = tuple(dag.restrict(schema.names) for dag in structures.dags)
+    over = replace(structures, schema_hash=schema.hash, names=schema.names, dags=dags)
+    request.context.state[STRUCTURES] = record_of(to_arrays(over))
     own = json.dumps(list(request.names) if request.run.variables == "union" else [])
     told = {"schema": schema_to_text(schema), "hash": schema.hash, "own": own}
     _begin(request, SUMS, **told, basis=_basis(request))
-
-
-def _over(structures: StructureMessage, schema: Schema) -> StructureMessage:
-    """The structures over some columns, the site's own among them."""
-    dags = tuple(dag.restrict(schema.names) for dag in structures.dags)
-    return replace(structures, schema_hash=schema.hash, names=schema.names, dags=dags)
 
 
 def _basis(request: Request) -> str:

@@ -65,12 +65,9 @@ def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cut
     tables, limits = run.tables, run.limits
     if not tables.discretise:
         return {}
-
-    def read_kinds(text: object, client: str) -> dict[str, bool]:
-        return kinds_from_text(text, limits)
-
     sites = Sites(grid, {node: f"node {node}" for node in sorted(nodes)}, run.reply_seconds)
-    kinds = _answers(sites, dict.fromkeys(sites.clients.values(), None), read_kinds)
+    asked_all = dict.fromkeys(sites.clients.values(), None)
+    kinds = _answers(sites, asked_all, lambda text, _: kinds_from_text(text, limits))
     sites = sites.only(kinds)
     asked = tables.intervals, kinds, tables.preparation().cuts, run.variables
     wanted = wanted_intervals(*asked)

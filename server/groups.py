@@ -67,28 +67,21 @@ def _with_parameters(grouping: Grouping, fitted: Sequence[FittedParameters]) -> 
 def _ask_group(
     sites: Sites, state: ServerState, grouping: Grouping, group: int, run: ServerRun
 ) -> tuple[FederationResult, FittedParameters | None]:
-    """The result of a run of one group's sites, and its parameters if the run wants them."""
+    """The result of a run of one group's sites, over the columns that they have, and its parameters
+    if the run wants them."""
     members = grouping.members(group)
     own = _settings_of(run, grouping, group)
     others = [site for site in grouping.tree.profiles.sites if site not in members]
-    alone = update_clients(_over_columns(state, members), own.consensus, removed=others)
+    replies = [reply for reply in state.fused.replies if reply.client in members]
+    columns = sorted({name for reply in replies for name in reply.dags[0].names})
+    here = replace(state, schema=state.schema.restrict(columns))
+    alone = update_clients(here, own.consensus, removed=others)
     asked = sites.only(members)
     if own.consensus.choose != "smhd":
         alone = choose_by_counts(asked, alone, own)
     if own.rounds.parameters != "federated":
         return alone.fused, None
     return alone.fused, fit_parameters(asked, alone.fused, own)
-
-
-def _over_columns(state: ServerState, members: Sequence[str]) -> ServerState:
-    """The state with the columns that these sites have."""
-    own = {
-        name
-        for reply in state.fused.replies
-        if reply.client in members
-        for name in reply.dags[0].names
-    }
-    return replace(state, schema=state.schema.restrict(sorted(own)))
 
 
 def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:

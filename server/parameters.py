@@ -223,9 +223,9 @@ def _ask_about(
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
     record = record_of(to_arrays(asked))
     content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
-
-    def read_sums(reply: RecordDict, client: str) -> Sums:
-        return read(arrays_in(reply, form, run.limits), client)
-
-    found, refused = sites.ask(f"{MessageType.QUERY}.{form.name}", content, read_sums)
+    found, refused = sites.ask(
+        f"{MessageType.QUERY}.{form.name}",
+        content,
+        lambda reply, client: read(arrays_in(reply, form, run.limits), client),
+    )
     return found, ParameterSources(tuple(sorted(found)), tuple(sorted(refused.items())))

@@ -307,22 +307,17 @@ def ask_masked(cohort: Cohort, data: bytes, terms: Terms, kind: str = SUMS) -> l
     task = ConfigRecord({"round": cohort.rounds})
     content = RecordDict({"task": task, "sums": record})
     answers = cohort.ask(kind, dict.fromkeys(cohort.clients, content))
-    parts = []
+    parts: list[Masked] = []
     for node in sorted(answers):
-        parts.append(_vector(answers[node], cohort.clients[node]))
+        with _of_all(cohort.clients[node]):
+            arrays = arrays_in(answers[node], MASKED, Limits(max_bytes=MAX_BYTES))
+            parts.append(MASKED.decode(arrays)["masked"])
         seconds = diagnostic(answers[node], "seconds", float)
         if seconds is not None:
             cohort.seconds.append(seconds)
     cohort.up += parts[0].nbytes
     cohort.down += len(data) + len(question.get("terms", ""))
     return parts
-
-
-def _vector(answer: RecordDict, client: str) -> Masked:
-    with _of_all(client):
-        arrays = arrays_in(answer, MASKED, Limits(max_bytes=MAX_BYTES))
-        masked: Masked = MASKED.decode(arrays)["masked"]
-    return masked
 
 
 @contextmanager

@@ -181,17 +181,8 @@ def _negotiate_columns(
     )
     known, mismatches = set(reference.names), dict[str, Mismatch]()
     for site, schema in schemas.items():
-        parts = {
-            name: _mismatch(schema.restrict([name]), reference.restrict([name]), given=bool(agreed))
-            for name in schema.names
-            if name in known
-        }
-        whole = Mismatch(
-            unknown=tuple(sorted(set(schema.names) - known)),
-            states={name: own for part in parts.values() for name, own in part.states.items()},
-            cuts=tuple(name for name, part in parts.items() if part.cuts),
-            numbers=tuple(name for name, part in parts.items() if part.kind),
-        )
+        unknown = tuple(sorted(set(schema.names) - known))
+        whole = replace(_of_both(schema, reference, given=bool(agreed)), unknown=unknown)
         if whole:
             mismatches[site] = whole
     matching = {site: schema for site, schema in schemas.items() if site not in mismatches}
@@ -330,6 +321,11 @@ def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
     unknown = tuple(sorted(set(schema.names) - set(reference.names)))
     if schema.kind != reference.kind and "mixed" not in (schema.kind, reference.kind):
         return Mismatch(missing, unknown, reference.kind)
+    return replace(_of_both(schema, reference, given=given), missing=missing, unknown=unknown)
+
+
+def _of_both(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
+    """How the columns differ that both have."""
     own = {variable.name: variable for variable in schema.variables}
     both = [(known, own[known.name]) for known in reference.variables if known.name in own]
     numbers = tuple(known.name for known, found in both if known.kind != found.kind)
@@ -341,7 +337,7 @@ def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
         if given and known.cuts == found.cuts
     }
     states = {name: found for name, found in foreign.items() if found}
-    return Mismatch(missing, unknown, "", states, cuts, numbers)
+    return Mismatch(states=states, cuts=cuts, numbers=numbers)
 
 
 def _without(sites: tuple[str, ...]) -> str:

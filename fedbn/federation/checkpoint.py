@@ -126,23 +126,18 @@ def result_files(
 def _without_paths(experiment: Experiment) -> Experiment:
     """The settings with the names of files and folders, and nothing of where they lie."""
     data, told = experiment.data, experiment.learner.knowledge
-
-    def name(path: str | None) -> str | None:
-        return None if path is None else Path(path).name
-
-    return experiment.change(
-        out_dir=None,
-        checkpoint=None,
-        resume=False,
-        network=name(data.network),
-        table=name(data.table),
-        sites=tuple(Path(site).name for site in data.sites),
-        sites_dir=name(data.sites_dir),
-        schema=name(data.schema),
-        network_dir=name(data.network_dir),
-        groups_file=name(experiment.consensus.groups_file),
-        knowledge=told if told is not None and is_text(told) else name(told),
-    )
+    paths = {
+        "network": data.network,
+        "table": data.table,
+        "sites_dir": data.sites_dir,
+        "schema": data.schema,
+        "network_dir": data.network_dir,
+        "groups_file": experiment.consensus.groups_file,
+        "knowledge": None if told is None or is_text(told) else told,
+    }
+    names: dict[str, Any] = {key: Path(path).name for key, path in paths.items() if path}
+    names["sites"] = tuple(Path(site).name for site in data.sites)
+    return experiment.change(out_dir=None, checkpoint=None, resume=False, **names)
 
 
 def read_checkpoint(text: str, source: str) -> Checkpoint:

@@ -68,29 +68,15 @@ class Disclosure:
         object.__setattr__(self, "weights", tuple(self.weights))
 
     @classmethod
-    def of(
-        cls,
-        content: Content,
-        *,
-        run: str,
-        round: int,
-        kind: str,
-        words: str,
-        time: datetime,
-        **more: Any,
-    ) -> Disclosure:
+    def of(cls, content: Content, time: datetime, **more: Any) -> Disclosure:
         """The entry for a message with this content that leaves at `time` (aware); `more` are the
-        fields from `settings` on."""
+        fields that do not follow from these."""
         size, sha256 = digest(content)
         return cls(
             time=time.astimezone(UTC).isoformat(timespec="milliseconds"),
-            run=run,
-            round=round,
-            kind=kind,
             records={name: sorted(content[name]) for name in sorted(content)},
             bytes=size,
             sha256=sha256,
-            words=words,
             **more,
         )
 

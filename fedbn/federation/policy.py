@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fedbn.arrays import Ints
@@ -290,14 +290,19 @@ class SitePolicy(Settings):
         Where families are `compared` with each other, all or none leave. Raises PolicyError where
         none may.
         """
-        kept = [each for each in counts.tables.families if self._may_leave(counts, each)]
+        rule, tables = self.rule, counts.tables
+        kept = [
+            each
+            for each in tables.families
+            if not rule.is_small(counts.filled_cells(each)[1])
+            and (rule.least <= 1 or tables.cells_of(each) <= COMPARED_CELLS)
+        ]
         if compared or not kept:
             self.require_cells(counts.counts)
-            if len(kept) < len(counts.tables.families):
+            if len(kept) < len(tables.families):
                 words = f"a table of more than {COMPARED_CELLS} cells is not compared with others"
                 raise refusal("min-cell", words)
-        told = counts if len(kept) == len(counts.tables.families) else counts.of(kept)
-        return round_counts(told, self.rule)
+        return round_counts(counts if len(kept) == len(tables.families) else counts.of(kept), rule)
 
     @property
     def rule(self) -> CountRule:
@@ -305,21 +310,11 @@ class SitePolicy(Settings):
         preset = RULES[self.disclosure]
         return replace(preset, least=max(preset.least, self.min_cell))
 
-    def _may_leave(self, counts: FamilyCounts, family: Family) -> bool:
-        if self.rule.is_small(counts.filled_cells(family)[1]):
-            return False
-        return self.rule.least <= 1 or counts.tables.cells_of(family) <= COMPARED_CELLS
-
     def require_unrounded(self) -> None:
         """Raise PolicyError where counts leave rounded, or small ones not at all: moments cannot be
         rounded, and in a masked sum nobody sees which counts are small."""
         if self.disclosure != "none":
             raise refusal("min-cell", f"disclosure = {self.disclosure!r} holds of single counts")
-
-    def require_any(self, told: Collection[int]) -> None:
-        """Raise PolicyError where every family is held back for a small count."""
-        if not told:
-            raise refusal("min-cell", "every family has a small count")
 
     def require_cells(self, cells: Ints) -> None:
         """Raise PolicyError unless every one of these counts is 0 or large enough."""

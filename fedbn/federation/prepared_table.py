@@ -115,7 +115,7 @@ def _log(contract: Contract, path: Path) -> None:
         f"{count_of(contract.schema.n, 'column')}, {count_of(contract.rows, 'row')}"
     )
     now = datetime.now(UTC)
-    append(path, Disclosure.of({}, run="", round=0, kind="contract", words=words, time=now))
+    append(path, Disclosure.of({}, now, run="", round=0, kind="contract", words=words))
 
 
 def write_prepared(prepared: PreparedTable, path: Path) -> None:

@@ -41,7 +41,8 @@ def _remarks(result: FederationResult | SecureResult) -> Iterator[str]:
         yield from _on_unknown(result)
         yield from _on_lacking(result)
     if result.choice is not None:
-        yield from _on_unheard(result.choice, _smaller_group(result))
+        groups = result.groups if isinstance(result, FederationResult) else ()
+        yield from _on_unheard(result.choice, groups[1] if groups else ())
         yield from _on_standing(result.choice)
         yield from _on_pivotal(result.choice)
         yield from _on_largest(result.choice)
@@ -80,10 +81,6 @@ def _on_groups(result: FederationResult) -> Iterator[str]:
             f"over both would mix them, so the consensus was chosen by the {chosen} alone; run "
             "each group by itself"
         )
-
-
-def _smaller_group(result: FederationResult | SecureResult) -> Sequence[str]:
-    return result.groups[1] if isinstance(result, FederationResult) and result.groups else ()
 
 
 def _on_outliers(result: FederationResult) -> Iterator[str]:

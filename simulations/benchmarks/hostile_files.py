@@ -199,7 +199,7 @@ def _write_logs(paths: Mapping[str, Path]) -> None:
         words = f"entry {number}"
         append(
             paths["log.jsonl"],
-            Disclosure.of(content, run="7", round=number, kind="query", words=words, time=noon),
+            Disclosure.of(content, noon, run="7", round=number, kind="query", words=words),
         )
         reserve(
             paths["ledger.jsonl"],

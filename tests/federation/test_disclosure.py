@@ -22,7 +22,7 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 def entry(words: str = "1 DAG with 2 arcs over 3 variables") -> Disclosure:
     content = {"structures": {"header": b"12", "edges": b"345"}}
-    return Disclosure.of(content, run="7", round=1, kind="train", words=words, time=NOON)
+    return Disclosure.of(content, NOON, run="7", round=1, kind="train", words=words)
 
 
 def test_an_entry_says_when_what_and_how_much() -> None:

@@ -25,7 +25,7 @@ CONTENT: Content = {"structures": {"header": b"12", "edges": b"345"}}
 
 
 def entry(words: str = "1 DAG with 2 arcs over 3 variables", **more: object) -> Disclosure:
-    plain = Disclosure.of(CONTENT, run="7", round=1, kind="train", words=words, time=NOON)
+    plain = Disclosure.of(CONTENT, NOON, run="7", round=1, kind="train", words=words)
     return replace(plain, **more)  # type: ignore[arg-type]
 
 
