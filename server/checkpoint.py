@@ -15,8 +15,8 @@ from fedbn.federation.checkpoint import (
     read_checkpoint,
     require_same_settings,
 )
-from fedbn.federation.runs import ServerRun
-from fedbn.federation.settings import OutputSettings
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment, OutputSettings
 from fedbn.federation.state import ServerState
 from fedbn.locked_file import lock
 from fedbn.whole_file import replace_file
@@ -72,7 +72,7 @@ def _open_locked(path: Path) -> int:
         os.close(handle)  # the run before had removed it: nobody else sees this one
 
 
-def keep(state: ServerState, run: ServerRun) -> None:
+def keep(state: ServerState, run: Experiment) -> None:
     """Write the state; the old file stays until the new one is whole on disk. Raises ResultsError
     where it cannot be written, for example because the disk is full."""
     file = checkpoint_file(run.output)
@@ -80,7 +80,7 @@ def keep(state: ServerState, run: ServerRun) -> None:
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, checkpoint_text(Checkpoint(run.settings, state)), mode=0o600)
+        replace_file(file, checkpoint_text(Checkpoint(to_run_config(run), state)), mode=0o600)
     except OSError as error:
         raise ResultsError(
             f"the state after round {state.rounds} cannot be written to {file}: "
@@ -88,7 +88,7 @@ def keep(state: ServerState, run: ServerRun) -> None:
         ) from None
 
 
-def resume(run: ServerRun) -> ServerState | None:
+def resume(run: Experiment) -> ServerState | None:
     """The state to go on from; None when the run is to begin. Raises ConfigError where there is no
     checkpoint to resume, or it has other settings; ResultsError where it cannot be read."""
     if not run.output.resume:
@@ -106,7 +106,7 @@ def resume(run: ServerRun) -> ServerState | None:
     except (OSError, UnicodeDecodeError) as error:
         raise ResultsError(f"cannot read the checkpoint {file}: {reason_of(error)}") from None
     checkpoint = read_checkpoint(text, str(file))
-    require_same_settings(run.settings, checkpoint, str(file))
+    require_same_settings(to_run_config(run), checkpoint, str(file))
     return checkpoint.state
 
 

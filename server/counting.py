@@ -24,7 +24,7 @@ from fedbn.federation.family_message import (
 from fedbn.federation.judged_counting import begin_choosing
 from fedbn.federation.rounds import require_quorum
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.runs import ServerRun
+from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
 from fedbn.federation.summing import choose_by_sums
 from fedbn.federation.sums_message import SCATTERS, require_askable, scatter_from_arrays
@@ -37,7 +37,7 @@ COUNTS = f"{MessageType.QUERY}.counts"
 SCATTER = f"{MessageType.QUERY}.scatter"
 
 
-def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> ServerState:
+def choose_by_counts(sites: Sites, state: ServerState, run: Experiment) -> ServerState:
     """The state after the last round with the structure that the counts chose. Too few answers
     leave the structure of the rounds in place, with a warning in the log: a site's policy lets no
     counts leave unless it says so."""
@@ -69,7 +69,7 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
     return _with_choice(state, dialogue.conclude(state.fused), refused)
 
 
-def _choose_by_sums(sites: Sites, state: ServerState, run: ServerRun) -> ServerState:
+def _choose_by_sums(sites: Sites, state: ServerState, run: Experiment) -> ServerState:
     """The state with the structure that sums of products chose."""
     result, refused = state.fused, dict[str, str]()
     try:
@@ -98,7 +98,7 @@ def _with_choice(
 
 
 def _scatters(
-    sites: Sites, result: FederationResult, run: ServerRun
+    sites: Sites, result: FederationResult, run: Experiment
 ) -> tuple[dict[str, Scatter], dict[str, str]]:
     """Site -> its checked sums of the columns that it has, and site -> why it has none."""
     content = RecordDict({"task": task_record(result.schema, result.rounds)})
@@ -118,7 +118,7 @@ def _scatters(
 
 
 def answers_to(
-    sites: Sites, wanted: FamilyRequest, result: FederationResult, run: ServerRun, number: int = 1
+    sites: Sites, wanted: FamilyRequest, result: FederationResult, run: Experiment, number: int = 1
 ) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
     """Site -> its checked answer to one request for counts, and site -> why it has none; a site is
     asked for the families that it has all columns of, if there are some."""

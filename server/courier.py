@@ -20,7 +20,7 @@ from flwr.serverapp import Grid
 
 from fedbn.errors import ConfigError, MessageError
 from fedbn.federation.courier_run import ANSWERED, AWAITED, Asked
-from fedbn.federation.runs import ServerRun
+from fedbn.federation.settings import Experiment
 from server.awaited import PolledGrid
 from server.courier_folder import ONE_WAY, CourierFolder, begin_folder, new_run, open_folder
 from server.own_grid import OwnGrid
@@ -157,7 +157,7 @@ class JoinedGrid(PolledGrid):
 
 
 @contextmanager
-def with_couriers(grid: Grid, run: ServerRun, run_id: int) -> Iterator[Grid]:
+def with_couriers(grid: Grid, run: Experiment, run_id: int) -> Iterator[Grid]:
     """The grid, joined by the sites that the setting `couriers` names, if it names some.
 
     Raises ConfigError: it is not said where their files and keys are, the folder is in use, or a

@@ -41,7 +41,8 @@ from fedbn.federation.courier_run import (
     question_of,
     read_run,
 )
-from fedbn.federation.runs import ServerRun
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 from fedbn.locked_file import open_locked
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
@@ -207,7 +208,7 @@ class CourierFolder:
             self.request_file(asked).unlink()
 
 
-def new_run(run: ServerRun, run_id: int, keys: Path, end: datetime) -> CourierRun:
+def new_run(run: Experiment, run_id: int, keys: Path, end: datetime) -> CourierRun:
     """The run of this id of the sites that the setting `couriers` names; `keys` is the folder with
     every NAME.pub, `end` has its zone.
 
@@ -228,7 +229,7 @@ def new_run(run: ServerRun, run_id: int, keys: Path, end: datetime) -> CourierRu
         fedbn=fedbn.__version__,
         until=end.isoformat(timespec="seconds"),
         masks=secrets.token_hex(16),
-        settings=dict(run.settings),
+        settings=to_run_config(run),
         sites=lines,
         keys=str(keys.absolute()),
     )

@@ -37,7 +37,7 @@ from fedbn.federation.histogram_message import (
 )
 from fedbn.federation.records import HISTOGRAM as FORM
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.runs import ServerRun
+from fedbn.federation.settings import Experiment
 from fedbn.secure.cut_sums import (
     BucketRequest,
     CutSumRequest,
@@ -58,7 +58,7 @@ CUT_KEYS, CUT_SUMS = f"{MessageType.QUERY}.cut_keys", f"{MessageType.QUERY}.cut_
 Answer = TypeVar("Answer")
 
 
-def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cuts]:
+def find_cuts(grid: Grid, nodes: Iterable[int], run: Experiment) -> dict[str, Cuts]:
     """The cut points that the setting `discretise` asks for; none where it does not. Raises
     ConfigError where a column asked for does not hold numbers at some site, QuorumError where no
     site answers."""
@@ -69,7 +69,7 @@ def find_cuts(grid: Grid, nodes: Iterable[int], run: ServerRun) -> dict[str, Cut
     asked_all = dict.fromkeys(sites.clients.values(), None)
     kinds = _answers(sites, asked_all, lambda text, _: kinds_from_text(text, limits))
     sites = sites.only(kinds)
-    asked = tables.intervals, kinds, tables.preparation().cuts, run.variables
+    asked = tables.intervals, kinds, tables.preparation().cuts, run.consensus.variables
     wanted = wanted_intervals(*asked)
     for remark in uncut_remarks(*asked):
         LOG.warning("%s", remark)
@@ -170,7 +170,7 @@ def _answers(
     return answers
 
 
-def masked_selection(sites: Sites, begin: Selection, run: ServerRun) -> Selection:
+def masked_selection(sites: Sites, begin: Selection, run: Experiment) -> Selection:
     """All rounds of a selection, by sums over these sites.
 
     Raises QuorumError: a site does not answer or refuses, or a sum cannot be one of histograms;

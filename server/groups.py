@@ -14,7 +14,7 @@ from operator import add
 from fedbn.errors import DataError
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.rounds import update_clients
-from fedbn.federation.runs import ServerRun
+from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
 from fedbn.federation.whole_families import columns_differ
 from fedbn.groups.families import FamilyDifference, family_differences
@@ -27,7 +27,7 @@ from server.replies import LOG, Sites
 
 
 def find_groups(
-    sites: Sites, state: ServerState, run: ServerRun, whole: FittedParameters | None = None
+    sites: Sites, state: ServerState, run: Experiment, whole: FittedParameters | None = None
 ) -> Grouping | None:
     """The groups that the run asks for, or None: with what counts choose in each, with parameters
     and with differences by counts, where the run wants these. `state` is that after the last round;
@@ -65,7 +65,7 @@ def _with_parameters(grouping: Grouping, fitted: Sequence[FittedParameters]) -> 
 
 
 def _ask_group(
-    sites: Sites, state: ServerState, grouping: Grouping, group: int, run: ServerRun
+    sites: Sites, state: ServerState, grouping: Grouping, group: int, run: Experiment
 ) -> tuple[FederationResult, FittedParameters | None]:
     """The result of a run of one group's sites, over the columns that they have, and its parameters
     if the run wants them."""
@@ -84,7 +84,7 @@ def _ask_group(
     return alone.fused, fit_parameters(asked, alone.fused, own)
 
 
-def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
+def _settings_of(run: Experiment, grouping: Grouping, group: int) -> Experiment:
     """The settings of a run of one group's sites: no quorum is above what there is, nobody and no
     column that was fused with all is left out, and of what is known the group keeps what is about
     its columns."""
@@ -106,7 +106,7 @@ def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
 
 
 def _compare(
-    sites: Sites, result: FederationResult, grouping: Grouping, run: ServerRun
+    sites: Sites, result: FederationResult, grouping: Grouping, run: Experiment
 ) -> tuple[FamilyDifference, ...]:
     """What of every variable differs between groups, by counts of all groups' families; nothing
     where sites have different columns, or, with a warning in the log, where sites of a group give

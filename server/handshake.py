@@ -26,9 +26,8 @@ from fedbn.federation.agreement import (
 from fedbn.federation.records import SCHEMA
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import require_quorum
-from fedbn.federation.runs import ServerRun
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
-from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ServerState
 from fedbn.wording import count_of, list_some, printable
 from server.replies import LOG, Sites, diagnostic, read_replies, replies_by_node
@@ -75,7 +74,7 @@ def wait_for_nodes(grid: Grid, at_least: int, seconds: float) -> tuple[int, ...]
 def shake_hands(
     grid: Grid,
     nodes: Iterable[int],
-    run: ServerRun,
+    run: Experiment,
     *,
     agreed: Schema | None = None,
     cuts: Mapping[str, Cuts] | None = None,
@@ -105,7 +104,7 @@ def shake_hands(
         schemas,
         agreed if before is None else before.schema,
         spellings=run.tables.spellings,
-        variables=run.variables,
+        variables=run.consensus.variables,
         min_sites=run.consensus.min_sites,
     )
     _report(grid, agreement, clients)
@@ -214,10 +213,10 @@ def _require_contracts(refused: Mapping[str, str]) -> None:
         )
 
 
-def _warn_of_left_out(run: ServerRun, schemas: Mapping[str, Schema]) -> None:
+def _warn_of_left_out(run: Experiment, schemas: Mapping[str, Schema]) -> None:
     """Say which columns a run over deployed sites leaves out that none of them has told: they are
     left out there already, or mistyped."""
-    if run.clients is not None:
+    if run.data.client_count is not None:
         return
     told = {name for schema in schemas.values() for name in schema.names}
     for name in run.tables.preparation().leave_out:

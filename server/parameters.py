@@ -24,7 +24,7 @@ from fedbn.federation.known_parameters import (
     under_agreed_places,
 )
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.runs import ServerRun
+from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult
 from fedbn.federation.sums_message import (
     CONDITIONALS,
@@ -70,7 +70,7 @@ Sums = TypeVar("Sums")
 Fitted = tuple[Network | None, ParameterSources]
 
 
-def fit_parameters(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+def fit_parameters(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
     """The consensus with parameters; without any, the reason is in the log and in the sources."""
     ask = {"categorical": _tables, "gaussian": _equations, "mixed": _of_both_kinds}
     asked = sites.only({reply.client for reply in result.replies})
@@ -88,7 +88,7 @@ def tell(sources: ParameterSources) -> None:
         LOG.warning("%s", words)
 
 
-def _tables(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+def _tables(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
     dag, columns = result.consensus.dag, columns_of(result)
     wanted = FamilyRequest(FamilyTables(result.schema, families_of([dag])), with_own=False)
     wanted.tables.require_written()
@@ -101,7 +101,7 @@ def _tables(sites: Sites, result: FederationResult, run: ServerRun) -> FittedPar
     counts = [answers[site].counts for site in sources.sites]
 
     def fit() -> Fitted:
-        if run.variables == "same":
+        if run.consensus.variables == "same":
             return parameters_of_sites(dag, counts, run.parameter_ess), sources
         network, families = parameters_where_known(dag, counts, run.parameter_ess)
         asked = {site: own for site, own in columns.items() if site in sites.clients.values()}
@@ -140,7 +140,7 @@ def _held_back(
     return tuple(found)
 
 
-def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+def _of_both_kinds(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
     if columns_differ(result):
         return _of_own_columns(sites, result, run)
     consensus, schema, known = result.consensus.dag, result.schema, run.consensus.known
@@ -164,7 +164,7 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
     return _fit_if_answered(sources, fit)
 
 
-def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+def _equations(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
     if columns_differ(result):
         return _of_own_columns(sites, result, run)
     dag = result.consensus.dag
@@ -182,7 +182,7 @@ def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> Fitted
     return _fit_if_answered(sources, fit)
 
 
-def _of_own_columns(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+def _of_own_columns(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
     """Where sites have different columns: those that have a family whole are asked for theirs."""
     consensus, schema, known = result.consensus.dag, result.schema, run.consensus.known
     dag, columns = dag_with_parameters(consensus, schema, known), columns_of(result)
@@ -213,7 +213,7 @@ def _ask_about(
     dag: DAG,
     sites: Sites,
     result: FederationResult,
-    run: ServerRun,
+    run: Experiment,
     form: ArrayFormat,
     read: Callable[[Arrays, str], Sums],
 ) -> tuple[dict[str, Sums], ParameterSources]:

@@ -25,7 +25,7 @@ from fedbn.federation.message import (
 )
 from fedbn.federation.missing_shares import read_shares
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.runs import ServerRun
+from fedbn.federation.settings import Experiment
 from fedbn.federation.state import ClientReply, ServerState
 from fedbn.wording import count_of
 from server.checkpoint import keep
@@ -33,12 +33,12 @@ from server.handshake import Handshake
 from server.replies import LOG, REMARKS, arrays_in, diagnostic, record_of, task_record
 
 
-def another_round(state: ServerState, run: ServerRun) -> bool:
+def another_round(state: ServerState, run: Experiment) -> bool:
     """Whether another round is due: not once nothing changes any more."""
     return not state.converged and state.rounds < run.rounds.rounds_limit
 
 
-def run_rounds(shaken: Handshake, run: ServerRun) -> tuple[ServerState, float]:
+def run_rounds(shaken: Handshake, run: Experiment) -> tuple[ServerState, float]:
     """The state after all rounds that are due, which is kept after every one, and the CPU seconds
     of the fusions; raises as `server_round` and `keep` do."""
     state, seconds, told = shaken.state, 0.0, dict(shaken.remarks)
@@ -59,7 +59,7 @@ def run_rounds(shaken: Handshake, run: ServerRun) -> tuple[ServerState, float]:
 
 
 def _ask(
-    shaken: Handshake, state: ServerState, run: ServerRun, told: dict[int, str]
+    shaken: Handshake, state: ServerState, run: Experiment, told: dict[int, str]
 ) -> tuple[Sequence[ClientReply], Sequence[tuple[str, str]]]:
     """The good replies to a round's request, and (client, reason) for every client without one.
 
@@ -95,7 +95,7 @@ def _ask(
     return list(good.values()), refused
 
 
-def _reply(content: RecordDict, client: str, shaken: Handshake, run: ServerRun) -> ClientReply:
+def _reply(content: RecordDict, client: str, shaken: Handshake, run: Experiment) -> ClientReply:
     """The content of a reply as checked structures; raises MessageError."""
     arrays = arrays_in(content, STRUCTURES, run.limits)
     message, left_out = rungs_from_arrays(arrays, shaken.state.schema, limits=run.limits)

@@ -29,7 +29,6 @@ from fedbn.federation.records import KEYS as KEY_RECORD
 from fedbn.federation.records import MASKED
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import (
     SecureResult,
@@ -40,6 +39,7 @@ from fedbn.federation.secure_rounds import (
     terms_of,
 )
 from fedbn.federation.secure_summing import summed_choice_by_scatters, summed_equations
+from fedbn.federation.settings import Experiment
 from fedbn.groups.given import groups_of_sites
 from fedbn.networks.parameter_sources import FittedParameters
 from fedbn.secure.masks import unmasked_sum
@@ -144,7 +144,7 @@ class Cohort:
 
 
 def secure_federation(
-    shaken: Handshake, run: ServerRun, name: str | None = None, part: Schema | None = None
+    shaken: Handshake, run: Experiment, name: str | None = None, part: Schema | None = None
 ) -> tuple[SecureResult, FittedParameters | None, float]:
     """The result of a run under secure sums, its parameters (None where nobody wanted them), and
     the CPU seconds of the server. `name` is the run's, by which its sites make their keys: random,
@@ -183,7 +183,7 @@ def secure_federation(
 
 
 def grouped_federation(
-    shaken: Handshake, run: ServerRun, name: str | None = None
+    shaken: Handshake, run: Experiment, name: str | None = None
 ) -> tuple[GroupedSums, float]:
     """The results of all groups, and the CPU seconds of the server; parameters as of
     `secure_federation`.
@@ -215,7 +215,9 @@ def grouped_federation(
     return GroupedSums(agreed, tuple(groups), refused, run.consensus.known), seconds
 
 
-def _cohort_of(called: str, own: Handshake, run: ServerRun) -> tuple[Handshake, ServerRun, Schema]:
+def _cohort_of(
+    called: str, own: Handshake, run: Experiment
+) -> tuple[Handshake, Experiment, Schema]:
     """A group's sites, a run of these alone, and the schema of the columns that they have; of what
     is known the run keeps what is about these. Raises ConfigError where they make no blocks."""
     columns, known = columns_here(own), run.consensus.known

@@ -23,8 +23,8 @@ from fedbn.federation.checkpoint import result_files
 from fedbn.federation.choice_record import choice_facts
 from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.private_runs import require_private_run
-from fedbn.federation.run_config import from_run_config
-from fedbn.federation.runs import ServerRun, server_run
+from fedbn.federation.run_config import from_run_config, to_run_config
+from fedbn.federation.runs import site_run
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
@@ -81,7 +81,7 @@ def main(grid: Grid, context: Context) -> None:
     """Run the federation that the run config describes."""
     show_lines()
     experiment = of_run(from_run_config(context.run_config), context.run_id)
-    run_and_write(grid, server_run(experiment), context.run_id)
+    run_and_write(grid, experiment, context.run_id)
 
 
 def show_lines() -> None:
@@ -106,7 +106,7 @@ def of_run(experiment: Experiment, run_id: int) -> Experiment:
     return experiment.change(**changed)
 
 
-def run_and_write(grid: Grid, run: ServerRun, run_id: int = 0) -> None:
+def run_and_write(grid: Grid, run: Experiment, run_id: int = 0) -> None:
     """Run the federation and write its results folder, if one is wanted; `run.json` has the id.
     Raises ResultsError, before anything is run, when the folder cannot be written; else as
     `federate` does."""
@@ -122,13 +122,13 @@ def run_and_write(grid: Grid, run: ServerRun, run_id: int = 0) -> None:
     LOG.info("the results of run %s are in %s", run_id, folder)
 
 
-def federate_live(grid: Grid, run: ServerRun, run_id: int) -> Federated:
+def federate_live(grid: Grid, run: Experiment, run_id: int) -> Federated:
     """`federate` over the nodes and the couriers, with a log that says who is awaited."""
     with with_couriers(grid, run, run_id) as joined:
         return federate(WatchedGrid(joined), run)
 
 
-def federate(grid: Grid, run: ServerRun, *, name: str | None = None) -> Federated:
+def federate(grid: Grid, run: Experiment, *, name: str | None = None) -> Federated:
     """Handshake, rounds, result; `name` is that of a run under secure sums, as `secure_federation`
     has it.
 
@@ -141,7 +141,7 @@ def federate(grid: Grid, run: ServerRun, *, name: str | None = None) -> Federate
     QuorumError : there are too few good replies.
     ResultsError : the state cannot be kept, or not be read to resume.
     """
-    require_private_run(run)
+    require_private_run(site_run(run))
     require_choosable(run)
     if run.consensus.aggregation != "open":
         shaken = handshake(grid, run, None)
@@ -157,7 +157,7 @@ def federate(grid: Grid, run: ServerRun, *, name: str | None = None) -> Federate
     return Federated(before.fused, 0.0, grouping=find_groups(Sites(grid, {}, None), before, run))
 
 
-def further_rounds(grid: Grid, run: ServerRun, before: ServerState | None) -> Federated:
+def further_rounds(grid: Grid, run: Experiment, before: ServerState | None) -> Federated:
     """The result of all rounds, from the first or after those of `before`, with the choice by
     counts and the parameters, where they are wanted."""
     shaken = handshake(grid, run, before)
@@ -178,7 +178,7 @@ def further_rounds(grid: Grid, run: ServerRun, before: ServerState | None) -> Fe
     return Federated(state.fused, seconds, fitted, grouping)
 
 
-def require_choosable(run: ServerRun) -> None:
+def require_choosable(run: Experiment) -> None:
     """Raise ConfigError where the score is for numbers, but a column is to explain how sites
     differ."""
     kind = kind_of_score(run.learner.score)
@@ -192,7 +192,7 @@ def require_choosable(run: ServerRun) -> None:
         )
 
 
-def handshake(grid: Grid, run: ServerRun, before: ServerState | None) -> Handshake:
+def handshake(grid: Grid, run: Experiment, before: ServerState | None) -> Handshake:
     """Who takes part, and the agreed schema; a grid that watches hears the names."""
     nodes, agreed = connected_nodes(grid, run), agreed_schema(run)
     known = agreed if before is None else before.schema
@@ -204,25 +204,25 @@ def handshake(grid: Grid, run: ServerRun, before: ServerState | None) -> Handsha
     return shaken
 
 
-def agreed_schema(run: ServerRun) -> Schema | None:
+def agreed_schema(run: Experiment) -> Schema | None:
     """The schema that the run's settings give, if they do."""
-    if run.schema is None:
+    if run.data.schema is None:
         return None
-    schema = read_schema(run.schema)
+    schema = read_schema(run.data.schema)
     kind = kind_of_score(run.learner.score)
     if not suits(kind, schema.kind):
         raise ConfigError(
             f"score {run.learner.score!r} is for {kind} columns, those of "
-            f"{run.schema!r} are {schema.kind}"
+            f"{run.data.schema!r} are {schema.kind}"
         )
     return schema
 
 
-def connected_nodes(grid: Grid, run: ServerRun) -> tuple[int, ...]:
+def connected_nodes(grid: Grid, run: Experiment) -> tuple[int, ...]:
     """The ids of the nodes that take part. A deployment begins once as many nodes as there must be
     good replies are there; a simulation raises ConfigError unless there is one node for each
     client."""
-    clients = run.clients
+    clients = run.data.client_count
     if clients is None:
         return wait_for_nodes(grid, run.consensus.min_replies, run.federation.connect_seconds)
     nodes = wait_for_nodes(grid, clients, SIMULATION_SECONDS)
@@ -235,7 +235,7 @@ def connected_nodes(grid: Grid, run: ServerRun) -> tuple[int, ...]:
     return nodes
 
 
-def write_folder(federated: Federated, run: ServerRun, run_id: int) -> None:
+def write_folder(federated: Federated, run: Experiment, run_id: int) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
     from fedbn.results.grouped_sums import write_grouped_sums
     from fedbn.results.outcome import Outcome
@@ -245,7 +245,7 @@ def write_folder(federated: Federated, run: ServerRun, run_id: int) -> None:
     assert run.output.out_dir is not None
     content = {
         "run_id": str(run_id),
-        "settings": run.settings,
+        "settings": to_run_config(run),
         "seed": run.seed,
         "versions": versions(),
         "seconds": federated.seconds,
@@ -263,5 +263,5 @@ def write_folder(federated: Federated, run: ServerRun, run_id: int) -> None:
     shares = {str(reply.client): dict(reply.missing) for reply in federated.result.replies}
     content["imputed_at_most"] = {client: told for client, told in shares.items() if told}
     outcome = replace(Outcome.of_federation(federated.result), grouping=federated.grouping)
-    files = result_files(federated.result, run.settings)
+    files = result_files(federated.result, to_run_config(run))
     write_results(outcome, run.output.out_dir, run=content, network=federated.network, more=files)

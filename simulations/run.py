@@ -17,7 +17,6 @@ from fedbn.errors import ConfigError
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import ENGINES, Experiment
 from fedbn.graphs.graph import positions
 from fedbn.networks.conditional_gaussian import Network
@@ -131,7 +130,7 @@ def _matching(tables: Simulation, experiment: Experiment) -> Simulation:
     schemas = {site.label: site.dataset.schema for site in tables.sites}
     agreement = negotiate(
         schemas,
-        agreed_schema(server_run(experiment)),
+        agreed_schema(experiment),
         spellings=experiment.tables.spellings,
         variables=experiment.consensus.variables,
         min_sites=experiment.consensus.min_sites,
@@ -162,7 +161,7 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: 
         stages_to(say),
         grid,
     ):
-        return federate(grid, server_run(experiment))
+        return federate(grid, experiment)
 
 
 def _flower(

@@ -24,8 +24,8 @@ from fedbn.federation.choice_record import counted_consensus
 from fedbn.federation.counting import Counting, by_preference, open_dialogue
 from fedbn.federation.family_message import FamilyAnswer
 from fedbn.federation.judged_counting import JudgedCounting, by_moves
-from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_rounds import SecureResult
+from fedbn.federation.settings import Experiment
 from fedbn.networks.family_counts import Family, FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of, parameters_where_known
 from fedbn.networks.parameter_sources import FittedParameters, ParameterSources
@@ -41,7 +41,7 @@ Lacking = str | None
 
 
 def summed_choice(
-    result: SecureResult, run: ServerRun
+    result: SecureResult, run: Experiment
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
     """Ask for counts, and choose by them; QuorumError may be thrown in where a site has none, and
     MessageError where their answers make no sum.
@@ -81,7 +81,7 @@ def with_summed_choice(
     return replace(result, consensus=consensus)
 
 
-def _open_dialogue(result: SecureResult, run: ServerRun) -> Counting | JudgedCounting:
+def _open_dialogue(result: SecureResult, run: Experiment) -> Counting | JudgedCounting:
     """The dialogue that fits the columns. Every block has cells of its own in an answer, which is
     to be no longer for that."""
     columns = result.columns_answered
@@ -96,7 +96,7 @@ def _open_dialogue(result: SecureResult, run: ServerRun) -> Counting | JudgedCou
 
 
 def open_summed(
-    result: SecureResult, run: ServerRun, limits: CandidateLimits, more: Sequence[Family] = ()
+    result: SecureResult, run: Experiment, limits: CandidateLimits, more: Sequence[Family] = ()
 ) -> Counting:
     """The dialogue about the states of all paths; pairs that some site joined have votes.
 
@@ -127,7 +127,7 @@ def open_summed(
 
 
 def summed_parameters(
-    result: SecureResult, run: ServerRun
+    result: SecureResult, run: Experiment
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, FittedParameters]]:
     """Ask for the counts of the consensus' families, and give it parameters: those of the pooled
     rows, to the last digit; where sites have different columns, each table of the rows of those

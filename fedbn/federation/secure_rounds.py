@@ -22,8 +22,7 @@ from fedbn.consensus.threshold import Consensus, Reading
 from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes
 from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError
-from fedbn.federation.runs import ServerRun
-from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
@@ -149,7 +148,7 @@ class SecureResult:
 
 
 def answered_columns(
-    columns: Mapping[str, Sequence[str]], schema: Schema, run: ServerRun
+    columns: Mapping[str, Sequence[str]], schema: Schema, run: Experiment
 ) -> dict[str, tuple[int, ...]]:
     """Client -> the columns that it answers for, by their numbers; empty where all have all.
 
@@ -170,15 +169,14 @@ def answered_columns(
     }
 
 
-def table_requests(run: ServerRun, kind: str) -> int:
+def table_requests(run: Experiment, kind: str) -> int:
     """How often a run may ask for what is summed of tables of a kind: to choose, to climb, and for
     parameters. Of tables with numbers, to choose takes levels, sums of products and own scores, and
     a climb scores of what GES finds; parameters take levels, sums, sums of families and residuals.
 
-    >>> from fedbn.federation.runs import server_run
-    >>> from fedbn.federation.settings import Experiment
+    >>>     >>> from fedbn.federation.settings import Experiment
     >>> climb = Experiment.of(choose="climb", count_rounds=3, parameters="federated")
-    >>> [table_requests(server_run(climb), kind) for kind in ("categorical", "gaussian")]
+    >>> [table_requests(climb, kind) for kind in ("categorical", "gaussian")]
     [5, 11]
     """
     choose, counted = run.consensus.choose, kind == "categorical"
@@ -191,7 +189,7 @@ def table_requests(run: ServerRun, kind: str) -> int:
 def terms_of(
     name: str,
     schema: Schema,
-    run: ServerRun,
+    run: Experiment,
     members: Sequence[Member],
     answered: Mapping[Member, tuple[int, ...]] | None = None,
 ) -> Terms:
@@ -217,12 +215,12 @@ def terms_of(
     )
 
 
-def units_of(run: ServerRun) -> int:
+def units_of(run: Experiment) -> int:
     """What the weights of one site's structures sum to: 1 where a site has one."""
     return UNITS_PER_CLIENT if run.learner.sends_several else 1
 
 
-def search_of(schema: Schema, terms: Terms, run: ServerRun) -> Search:
+def search_of(schema: Schema, terms: Terms, run: Experiment) -> Search:
     """The questions of a run: yields requests, is sent sums, ends with what they say. The budget
     `consensus-seconds` is in CPU seconds here: waiting for sites does not count.
 

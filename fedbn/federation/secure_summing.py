@@ -34,9 +34,9 @@ from fedbn.federation.counting import STREAM
 from fedbn.federation.judged_counting import by_moves
 from fedbn.federation.judged_summing import judging_by_sums, moved_by_sums
 from fedbn.federation.known_parameters import dag_with_parameters
-from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import Lacking, open_summed, with_summed_choice
 from fedbn.federation.secure_rounds import SecureResult
+from fedbn.federation.settings import Experiment
 from fedbn.federation.sums_message import require_askable
 from fedbn.networks.family_counts import Family
 from fedbn.networks.fitting import smoothed_table
@@ -61,7 +61,7 @@ from fedbn.secure.summed_families import request_of, sum_equations, sum_place, s
 
 
 def summed_choice_by_scatters(
-    result: SecureResult, run: ServerRun
+    result: SecureResult, run: Experiment
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
     """Ask for sums of products, and choose by them; errors may be thrown in as into
     `secure_counting.summed_choice`, and mean the same."""
@@ -112,7 +112,7 @@ def summed_choice_by_scatters(
 
 
 def _summed_moves(
-    result: SecureResult, run: ServerRun, scatters: Sequence[Scatter]
+    result: SecureResult, run: Experiment, scatters: Sequence[Scatter]
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
     """Where moves lead to by these sums of all blocks, which are what those of sites are in the
     open (`judged_summing.py`). The sums of own scores are asked for where they are needed: of the
@@ -151,7 +151,7 @@ def _by_family(
 
 
 def summed_equations(
-    result: SecureResult, run: ServerRun
+    result: SecureResult, run: Experiment
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, FittedParameters]]:
     """Ask for what the parameters of the consensus need where columns are numbers: those of the
     open run, as near as fixed point allows; where sites have different columns, each of the rows of

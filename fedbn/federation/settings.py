@@ -31,6 +31,7 @@ from fedbn.setting import (
     settings_of,
 )
 
+DAY = 24 * 3600.0
 ENGINES = ("flower", "in-process")
 ROBUST = ("best", "mean", "clip", "median")
 AGGREGATIONS = ("open", "secure-sums", "moral-votes")
@@ -316,7 +317,8 @@ class ConsensusSettings(Settings):
         at_least(0),
     )
     known: Knowledge | None = None
-    """What the consensus keeps; of a run what its setting `knowledge` says."""
+    """What the consensus keeps; of a run what its setting `knowledge` says, and of a group of sites
+    what of it is about its columns."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -517,8 +519,20 @@ class Experiment(Settings):
                 "missing-variables makes clients with different variables: use --variables union"
             )
         told = self.learner.knowledge
-        known = read_knowledge(told) if told is not None and is_text(told) else None
-        object.__setattr__(self, "consensus", replace(self.consensus, known=known))
+        if self.consensus.known is None and told is not None and is_text(told):
+            consensus = replace(self.consensus, known=read_knowledge(told))
+            object.__setattr__(self, "consensus", consensus)
+
+    @property
+    def reply_seconds(self) -> float:
+        """How long the server waits for the replies to one request."""
+        return self.federation.reply_seconds or DAY
+
+    @property
+    def parameter_ess(self) -> float:
+        """Equivalent sample size of the consensus' tables: its own setting, or the score's."""
+        own = self.rounds.parameter_ess
+        return self.learner.ess if own is None else own
 
     def _require_redrawn(self) -> None:
         """Raise ConfigError for groups tested against what missing cells alone change. A site's
@@ -593,7 +607,8 @@ class Experiment(Settings):
         for group_name, changes in single.items():
             before = whole.get(group_name, getattr(self, group_name))
             whole[group_name] = replace(before, **changes)
-        return replace(self, **whole)
+        consensus = replace(whole.get("consensus", self.consensus), known=None)
+        return replace(self, **{**whole, "consensus": consensus})
 
 
 GROUPS: Mapping[str, Any] = {

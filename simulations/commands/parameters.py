@@ -212,11 +212,10 @@ def _fit_where_known(
         parameters_of_own_sums,
         sums_of_table,
     )
-    from fedbn.federation.runs import server_run
     from fedbn.federation.whole_families import own_families
     from fedbn.networks.fitting import parameters_where_known
 
-    schema, run = reading.schema, server_run(checkpoint.experiment)
+    schema, run = reading.schema, checkpoint.experiment
     dag, known = checkpoint.state.fused.consensus.dag, run.consensus.known
     columns = {
         site: frozenset(schema.index(name) for name in table.names)
@@ -254,7 +253,6 @@ def _fit_all(
     checkpoint: Checkpoint, reading: _Reading, tables: Mapping[str, Dataset]
 ) -> tuple[Network, ParameterSources]:
     """The parameters from sums over tables with all columns."""
-    from fedbn.federation.runs import server_run
     from fedbn.fusion.numbers_last import with_numbers_last
     from fedbn.networks.fitting import parameters_of
     from fedbn.networks.mixed_parameters import (
@@ -267,7 +265,7 @@ def _fit_all(
     from fedbn.networks.moments import family_pairs, moments_of
 
     dag, schema = checkpoint.state.fused.consensus.dag, reading.schema
-    run = server_run(checkpoint.experiment)
+    run = checkpoint.experiment
     ess, known = run.parameter_ess, run.consensus.known
     cut = _cut_now(reading)
     if schema.kind == "categorical":
@@ -295,10 +293,9 @@ def _weigh(
 ) -> list[tuple[BayesianNetwork, float]]:
     """The sites' structures with parameters, weighted by summed counts."""
     from fedbn.choice.averaging import structures_of_classes, weights_of_structures
-    from fedbn.federation.runs import server_run
     from fedbn.networks.fitting import parameters_of
 
-    result, run = checkpoint.state.fused, server_run(checkpoint.experiment)
+    result, run = checkpoint.state.fused, checkpoint.experiment
     if any(table.names != result.schema.names for table in tables):
         raise ConfigError("--average needs tables with all columns: its weights are compared")
     if reading.schema.kind != "categorical":

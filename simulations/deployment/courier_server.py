@@ -17,7 +17,6 @@ from flwr.supercore.task_identity import TaskIdentity
 from fedbn.errors import ConfigError
 from fedbn.federation.courier_run import Asked, CourierRun
 from fedbn.federation.run_config import from_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.results.report import check_results_folder
 from fedbn.wording import count_of
@@ -69,7 +68,7 @@ def begin(experiment: Experiment, folder: Path, keys: Path, days: int) -> Step:
         )
     end = datetime.now(UTC) + timedelta(days=days)
     run_id = 1 + secrets.randbelow(2**62)
-    run = new_run(server_run(experiment), run_id, keys, end)
+    run = new_run(experiment, run_id, keys, end)
     count, least = len(run.sites), experiment.consensus.min_replies
     if count < least:
         raise ConfigError(f"min-replies is {least}, but there are {count_of(count, 'courier')}")
@@ -122,7 +121,7 @@ def _federate(opened: CourierFolder) -> None:
         except AwaitedError:
             return
         break
-    write_folder(federated, server_run(experiment), int(opened.run.run))
+    write_folder(federated, experiment, int(opened.run.run))
     forget(experiment.output)
     opened.finish(Path(experiment.output.out_dir).absolute())
 
@@ -130,7 +129,7 @@ def _federate(opened: CourierFolder) -> None:
 def _from_checkpoint(opened: CourierFolder, experiment: Experiment) -> Federated:
     checkpoint = checkpoint_file(experiment.output)
     assert checkpoint is not None
-    resumed = server_run(experiment.change(resume=checkpoint.exists()))
+    resumed = experiment.change(resume=checkpoint.exists())
     return federate(CourierGrid(opened, checkpoint), resumed, name=opened.run.masks)
 
 

@@ -18,7 +18,6 @@ from flwr.serverapp import Grid, ServerApp
 
 from fedbn.errors import FedbnError
 from fedbn.federation.run_config import from_run_config
-from fedbn.federation.runs import server_run
 from fedbn.whole_file import write_whole
 from server import server_app
 from server.awaited import PolledGrid
@@ -39,7 +38,7 @@ def main(grid: Grid, context: Context) -> None:
         return
     server_app.show_lines()
     try:
-        run = server_run(from_run_config(context.run_config))
+        run = from_run_config(context.run_config)
         outcome: Federated | FedbnError = federate(CountedGrid(grid, Path(handover)), run)
     except FedbnError as error:
         outcome = error

@@ -17,7 +17,6 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import FedbnWarning
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.networks.bif import bif_text
@@ -106,7 +105,7 @@ def test_the_structure_depends_on_who_has_which_rows(tmp_path: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FedbnWarning)  # a constant column
             with InProcessGrid(to_run_config(experiment), nodes) as grid:
-                edges.append(federate(grid, server_run(experiment)).result.consensus.dag.n_edges)
+                edges.append(federate(grid, experiment).result.consensus.dag.n_edges)
     assert edges == [0, 1]
 
 

@@ -14,7 +14,6 @@ from fedbn.data.tables import write_schema, write_table
 from fedbn.federation.courier_run import CourierRun, read_run
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
 from fedbn.networks.catalog import load_network
@@ -129,7 +128,7 @@ class Couriers:
         configs = [site_config(self.file(site)) for site in self.sites]
         out = self.folder / "by-network"
         here = experiment.change(out_dir=str(out), reply_seconds=1.0)
-        run_and_write(InProcessGrid(to_run_config(here), configs, fault=fault), server_run(here), 1)
+        run_and_write(InProcessGrid(to_run_config(here), configs, fault=fault), here, 1)
         return out
 
 

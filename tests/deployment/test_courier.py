@@ -17,7 +17,6 @@ from fedbn.data.tables import write_schema, write_table
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.disclosure_log import log_beside, read_log
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.networks.catalog import load_network
 from fedbn.privacy.ledger import Ledger, ledger_beside
@@ -288,7 +287,7 @@ def test_nodes_and_couriers_in_one_run_give_the_bytes_of_nodes_alone(
     carrier = threading.Thread(target=carry)
     carrier.start()
     try:
-        run_and_write(grid, server_run(of_run(run, 7)), 7)
+        run_and_write(grid, of_run(run, 7), 7)
     finally:
         done.set()
         carrier.join()
@@ -302,7 +301,7 @@ def test_where_files_and_keys_are_must_be_said(couriers: Couriers) -> None:
     run = ONCE.change(couriers=("east",), out_dir=str(couriers.folder / "out"))
     grid = InProcessGrid(to_run_config(run), [])
     with pytest.raises(ConfigError, match="couriers need a courier-dir for their files"):
-        run_and_write(grid, server_run(run), 1)
+        run_and_write(grid, run, 1)
     with pytest.raises(ConfigError, match="couriers are for sites with tables of their own"):
         run_experiment(Experiment.of(network="asia", couriers=("east",), engine="in-process"))
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from fedbn.federation.run_config import from_run_config
-from fedbn.federation.runs import server_run
 from server.server_app import run_and_write
 from simulations.deployment import demo
 from simulations.deployment.deployment import Deployment
@@ -55,7 +54,7 @@ class Here(Deployment):
     def submit(self, bundle: Path, **_: object) -> str:
         project = tomllib.loads((bundle / "pyproject.toml").read_text("utf-8"))
         config = project["tool"]["flwr"]["app"]["config"]
-        run_and_write(InProcessGrid(config, self.tables), server_run(from_run_config(config)), 1)
+        run_and_write(InProcessGrid(config, self.tables), from_run_config(config), 1)
         return "1"
 
     def require_completed(self, run_id: str, soon: Callable[[], bool] = lambda: False) -> None:

@@ -15,7 +15,6 @@ from fedbn.data.tables import write_schema, write_table
 from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
 from fedbn.graphs.random import random_dag
@@ -77,7 +76,7 @@ def settings_of(files: Mapping[str, Path], **more: object) -> Experiment:
 def run_deployed(files: Mapping[str, Path], experiment: Experiment, out: Path) -> Path:
     here = experiment.change(out_dir=str(out))
     configs = [site_config(file) for file in files.values()]
-    run_and_write(InProcessGrid(to_run_config(here), configs), server_run(here), 1)
+    run_and_write(InProcessGrid(to_run_config(here), configs), here, 1)
     return out
 
 

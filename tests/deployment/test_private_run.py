@@ -10,7 +10,6 @@ from flwr.supercore.task_identity import TaskIdentity
 from fedbn.errors import FedbnError
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
 from fedbn.learners import LearnerSettings
@@ -29,7 +28,7 @@ def run_deployed(experiment: Experiment, nodes: list[dict[str, str]], out: Path,
     TaskIdentity.run_id = run
     for context in grid._contexts.values():
         context.run_id = run
-    run_and_write(grid, server_run(here), run)
+    run_and_write(grid, here, run)
 
 
 def test_every_site_reserves_before_it_draws_and_refuses_what_it_has_not(

@@ -1,7 +1,7 @@
 """The flat run config: every setting has a key, and what comes back is what went in."""
 
 import tomllib
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 
 from fedbn.errors import ConfigError
 from fedbn.federation.run_config import from_run_config, run_config_keys, to_run_config
-from fedbn.federation.runs import ServerRun, SiteRun, server_run, site_run
+from fedbn.federation.runs import SiteRun, site_run
 from fedbn.federation.settings import GROUPS, ConsensusSettings, Experiment
 from fedbn.learners import LearnerSettings
 
@@ -106,13 +106,10 @@ def test_a_site_knows_nothing_of_where_data_are_and_results_go() -> None:
     assert site_run(Experiment.of(network="asia")).samples
 
 
-def test_settings_are_three_values_each_with_what_the_one_before_lacks() -> None:
-    values = (SiteRun, ServerRun, Experiment)
-    site, server, whole = ({each.name for each in fields(value)} for value in values)
-    groups = {*GROUPS}
-    assert site & whole == {"learner", "tables", "rounds"}
-    assert (server - site) & whole == groups - site - {"data"} | {"seed"}
-    assert whole - server == {"data", "engine", "processes"}
+def test_a_site_is_told_what_it_learns_and_answers_by() -> None:
+    site = {each.name for each in fields(SiteRun)}
+    assert site & {*GROUPS} == {"learner", "tables", "rounds"}
+    assert site - {*GROUPS} == {"gives_schema", "samples", "variables"}
 
 
 @pytest.mark.parametrize(
@@ -128,11 +125,22 @@ def test_settings_are_three_values_each_with_what_the_one_before_lacks() -> None
 def test_a_server_knows_how_many_clients_there_must_be(
     data: dict[str, Any], clients: int | None
 ) -> None:
-    run = Experiment.of(**data, schema="states.json", parameter_ess=3.0)
-    told = server_run(run)
-    assert (told.clients, told.schema, told.parameter_ess) == (clients, "states.json", 3.0)
-    assert told.settings == to_run_config(run)
-    assert server_run(Experiment.of(ess=2.0)).parameter_ess == 2.0
+    assert Experiment.of(**data).data.client_count == clients
+
+
+def test_tables_have_an_equivalent_sample_size_of_their_own_or_the_score_s() -> None:
+    assert Experiment.of(ess=2.0, parameter_ess=3.0).parameter_ess == 3.0
+    assert Experiment.of(ess=2.0).parameter_ess == 2.0
+
+
+def test_a_consensus_keeps_what_the_last_change_of_knowledge_says() -> None:
+    one = Experiment.of(knowledge='{"required": [["a", "b"]]}')
+    known = one.consensus.known
+    assert known is not None
+    assert one.change(knowledge=None).consensus.known is None
+    assert one.change(seed=2).consensus.known == known
+    group = replace(one, consensus=replace(one.consensus, known=known.among(["a"])))
+    assert group.consensus.known == known.among(["a"])
 
 
 def test_cut_points_of_sums_over_all_groups_are_refused() -> None:

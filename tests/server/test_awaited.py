@@ -11,7 +11,6 @@ import pytest
 from flwr.app import Message
 
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from server import awaited
 from server.awaited import WatchedGrid
@@ -62,7 +61,7 @@ def test_who_is_awaited_is_said_anew_every_five_minutes(
     clock: SimpleNamespace, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="fedbn.server"):
-        result = federate(WatchedGrid(LateGrid(clock, 1600.0)), server_run(PLAN)).result
+        result = federate(WatchedGrid(LateGrid(clock, 1600.0)), PLAN).result
     assert len(result.replies) == 3
     said = [r.getMessage() for r in caplog.records if "still waiting" in r.getMessage()]
     minutes = [int(line.split()[1]) for line in said]
@@ -74,7 +73,7 @@ def test_who_never_answers_is_no_longer_awaited_after_reply_seconds(
     clock: SimpleNamespace, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="fedbn.server"):
-        result = federate(WatchedGrid(LateGrid(clock, 1e9)), server_run(PLAN)).result
+        result = federate(WatchedGrid(LateGrid(clock, 1e9)), PLAN).result
     assert result.refused == (("client 3", "round 1: client 3: no reply"),)
     assert sum("still waiting" in record.getMessage() for record in caplog.records) == 11
     assert 3600 <= clock.now < 4200
@@ -92,7 +91,7 @@ def test_a_reply_that_flower_cannot_read_is_refused_and_the_run_goes_on() -> Non
             return found
 
     grid = WatchedGrid(Garbled(to_run_config(PLAN), node_configs(3)))
-    result = federate(grid, server_run(PLAN)).result
+    result = federate(grid, PLAN).result
     assert [reply.client for reply in result.replies] == ["client 1", "client 2"]
     ((client, reason),) = result.refused
     assert client == "client 3"
@@ -105,7 +104,7 @@ def test_a_superlink_that_is_gone_ends_the_run() -> None:
             raise ConnectionError("refused")
 
     with pytest.raises(ConnectionError):
-        federate(WatchedGrid(Gone(to_run_config(PLAN), node_configs(3))), server_run(PLAN))
+        federate(WatchedGrid(Gone(to_run_config(PLAN), node_configs(3))), PLAN)
 
 
 def test_after_a_long_sleep_of_the_machine_it_is_said_once(

@@ -17,7 +17,6 @@ from flwr.app import Message
 from fedbn.errors import ConfigError, QuorumError, ResultsError
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import FederationResult
 from fedbn.results.report import results_folder
@@ -38,7 +37,7 @@ def run(experiment: Experiment, fault: Fault | None = None) -> FederationResult:
     grid = InProcessGrid(
         to_run_config(experiment), node_configs(experiment.data.clients), fault=fault
     )
-    return federate(grid, server_run(experiment)).result
+    return federate(grid, experiment).result
 
 
 def nobody_after(rounds: int) -> Callable[[int, Message], Message | None]:
@@ -147,7 +146,7 @@ def served(folder: Path, **changes: Any) -> None:
     """The server app's own work: run, write the results, forget the checkpoint."""
     experiment = PLAN.change(out_dir=str(folder / "out"), **changes)
     grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.data.clients))
-    run_and_write(grid, server_run(experiment))
+    run_and_write(grid, experiment)
 
 
 def test_results_that_cannot_be_written_leave_the_checkpoint(

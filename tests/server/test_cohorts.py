@@ -13,7 +13,6 @@ from flwr.app import Message
 from fedbn.errors import ConfigError, QuorumError, ResultsError
 from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult
 from fedbn.results.groups import group_called
@@ -84,7 +83,7 @@ def test_no_roster_has_sites_of_two_groups(tmp_path: Path) -> None:
         return ask(asked, timeout=timeout)
 
     grid.send_and_receive = watched
-    federate(grid, server_run(experiment))
+    federate(grid, experiment)
     expected = [
         tuple(f"client {k}" for k, name in GROUPS.items() if name == group)
         for group in ("west", "east")
@@ -108,7 +107,7 @@ def test_a_site_that_is_lost_ends_the_run_and_its_group_is_named(tmp_path: Path)
 
     grid = InProcessGrid(to_run_config(experiment), node_configs(7), fault=lose)
     with pytest.raises(QuorumError, match=r"group '(west|east)': .* did not, after 4 requests"):
-        federate(grid, server_run(experiment))
+        federate(grid, experiment)
 
 
 def test_every_site_must_have_a_group(tmp_path: Path) -> None:
@@ -126,7 +125,7 @@ def test_the_folder_of_a_server(tmp_path: Path) -> None:
     out = tmp_path / "out"
     experiment = given(tmp_path, GROUPS).change(out_dir=str(out), parameters="federated")
     grid = InProcessGrid(to_run_config(experiment), node_configs(7))
-    run_and_write(grid, server_run(experiment), 3)
+    run_and_write(grid, experiment, 3)
     with (out / "groups.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["group"] for row in rows] == [

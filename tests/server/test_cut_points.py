@@ -14,7 +14,6 @@ from flwr.app import ConfigRecord, Message
 from fedbn.data.quantiles import uncut_remarks
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.wire.texts import canonical
 from server.cut_points import find_cuts
@@ -76,7 +75,7 @@ def test_a_site_whose_counts_are_wrong_has_no_say_in_the_cuts(
         return reply
 
     with grid_of(tmp_path, lie) as grid, caplog.at_level(logging.WARNING):
-        found = find_cuts(grid, grid.get_node_ids(), server_run(PLAN))
+        found = find_cuts(grid, grid.get_node_ids(), PLAN)
     assert found == {"age": expected(2)}
     assert asked == at + 1
     assert f"no histogram: node {LIAR}: " in caplog.text
@@ -84,7 +83,7 @@ def test_a_site_whose_counts_are_wrong_has_no_say_in_the_cuts(
 
 def test_without_a_lie_all_sites_count(tmp_path: Path) -> None:
     with grid_of(tmp_path, None) as grid:
-        assert find_cuts(grid, grid.get_node_ids(), server_run(PLAN)) == {"age": expected(3)}
+        assert find_cuts(grid, grid.get_node_ids(), PLAN) == {"age": expected(3)}
 
 
 def test_a_site_that_falls_silent_is_named(
@@ -98,7 +97,7 @@ def test_a_site_that_falls_silent_is_named(
         return None if node == LIAR and asked > 2 else reply
 
     with grid_of(tmp_path, fall_silent) as grid, caplog.at_level(logging.WARNING):
-        assert find_cuts(grid, grid.get_node_ids(), server_run(PLAN)) == {"age": expected(2)}
+        assert find_cuts(grid, grid.get_node_ids(), PLAN) == {"age": expected(2)}
     assert f"no histogram: node {LIAR}: no reply" in caplog.text
 
 
@@ -114,7 +113,7 @@ def test_where_all_cuts_are_given_there_is_nothing_to_find(
 ) -> None:
     """Nor where no column holds numbers; that ended the run, as nobody had to be asked."""
     with grid_of(tmp_path, None) as grid:
-        assert find_cuts(grid, grid.get_node_ids(), server_run(plan)) == {}
+        assert find_cuts(grid, grid.get_node_ids(), plan) == {}
 
 
 def test_nobody_is_left(tmp_path: Path) -> None:
@@ -123,7 +122,7 @@ def test_nobody_is_left(tmp_path: Path) -> None:
         return reply
 
     with grid_of(tmp_path, lie) as grid, pytest.raises(QuorumError, match="none answered"):
-        find_cuts(grid, grid.get_node_ids(), server_run(PLAN))
+        find_cuts(grid, grid.get_node_ids(), PLAN)
 
 
 def test_columns_that_are_not_cut_are_told() -> None:
@@ -152,7 +151,7 @@ def test_one_site_that_claims_a_million_rows_does_not_move_all_cuts(tmp_path: Pa
         return reply
 
     with grid_of(tmp_path, claim) as grid:
-        found = find_cuts(grid, grid.get_node_ids(), server_run(PLAN))["age"]
+        found = find_cuts(grid, grid.get_node_ids(), PLAN)["age"]
     honest = np.sort(AGES[:2].ravel())
     assert len(found) > 0
     assert honest[0] < found[0] < honest[-1]
@@ -197,13 +196,13 @@ def test_a_column_is_cut_over_the_sites_that_have_it(tmp_path: Path) -> None:
         for name in made
     ]
     grid = InProcessGrid(to_run_config(plan), nodes, fault=watch)
-    cuts = find_cuts(grid, [2, 3, 4], server_run(plan))
+    cuts = find_cuts(grid, [2, 3, 4], plan)
     assert cuts == {name: cuts_of(made, name) for name in ("age", "height")}
     assert len(asked) == 3 * 4  # with that for the kinds
     assert all(own == set(made[f"s{node - 2}"]) for node, own in asked)
     with pytest.raises(ConfigError, match="there must be a column 'weight'"):
-        find_cuts(grid, [2, 3, 4], server_run(plan.change(discretise=("weight:3",))))
-    named = find_cuts(grid, [2, 3, 4], server_run(plan.change(discretise=("height:3",))))
+        find_cuts(grid, [2, 3, 4], plan.change(discretise=("weight:3",)))
+    named = find_cuts(grid, [2, 3, 4], plan.change(discretise=("height:3",)))
     assert named == {"height": cuts["height"]}
 
 
@@ -223,7 +222,7 @@ def test_a_column_is_not_cut_where_all_sites_that_have_it_drop_out(
         for name in made
     ]
     with InProcessGrid(to_run_config(plan), nodes, fault=fall_silent) as grid:
-        cuts = find_cuts(grid, [2, 3, 4], server_run(plan))
+        cuts = find_cuts(grid, [2, 3, 4], plan)
     assert cuts == {"age": cuts_of({"s0": made["s0"]}, "age")}
     assert "column 'height' is not cut: every site that has it dropped out" in caplog.text
 

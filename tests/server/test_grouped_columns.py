@@ -16,7 +16,6 @@ from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.secure_rounds import statements
 from fedbn.federation.settings import Experiment
 from fedbn.groups.grouping import Grouping
@@ -185,7 +184,7 @@ def test_a_deployed_group_is_summed_alone_over_its_own_columns(tmp_path: Path) -
         return ask(asked, timeout=timeout)
 
     grid.send_and_receive = watched
-    federate(grid, server_run(experiment))
+    federate(grid, experiment)
     laboratory, radiology = {"bronc", "smoke"}, {"either", "lung", "smoke"}
     assert list(dict(sorted(told.items())).values()) == [laboratory] * 3 + [radiology] * 3
     cohorts = read_cohorts(tmp_path / "b3.csv.cohorts.jsonl")
@@ -196,7 +195,7 @@ def test_a_group_whose_block_is_below_min_cohort_is_refused(tmp_path: Path) -> N
     experiment, configs = deployed_in_groups(tmp_path, "min-cohort = 4\n")
     grid = InProcessGrid(to_run_config(experiment), configs)
     with pytest.raises(QuorumError, match=r"group '.*min-cohort"):
-        federate(grid, server_run(experiment))
+        federate(grid, experiment)
 
 
 @pytest.mark.parametrize(
@@ -222,5 +221,5 @@ def test_a_site_refuses_sums_over_other_columns(
 
     monkeypatch.setattr("server.secure_sums.task_record", told)
     with pytest.raises(QuorumError) as error:
-        federate(InProcessGrid(to_run_config(experiment), configs), server_run(experiment))
+        federate(InProcessGrid(to_run_config(experiment), configs), experiment)
     assert words in f"{error.value}{caplog.text}"

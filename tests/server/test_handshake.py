@@ -8,7 +8,6 @@ import pytest
 
 from fedbn.errors import QuorumError, SchemaError
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import FederationResult
 from server.server_app import federate
@@ -28,7 +27,7 @@ def site(folder: Path, name: str, header: str = "a,b", rows: tuple[str, ...] = R
 def run(folder: Path, experiment: Experiment = PLAN) -> FederationResult:
     sharing = experiment.change(share_diagnostics=True)
     nodes = prepared_nodes(folder, (table.stem for table in sorted(folder.glob("*.csv"))))
-    return federate(InProcessGrid(to_run_config(sharing), nodes), server_run(sharing)).result
+    return federate(InProcessGrid(to_run_config(sharing), nodes), sharing).result
 
 
 def test_the_run_stops_and_says_which_site_differs_in_what(

@@ -9,7 +9,6 @@ import pytest
 from flwr.app import ConfigRecord, Message
 
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from server.handshake import client_names
 from server.server_app import federate
@@ -52,7 +51,7 @@ def test_such_columns_leave_the_site_out_in_a_line_and_the_others_go_on(
 
     grid = InProcessGrid(to_run_config(PLAN), node_configs(4), fault=lie)
     with caplog.at_level(logging.INFO):
-        result = federate(grid, server_run(PLAN)).result
+        result = federate(grid, PLAN).result
     assert [reply.client for reply in result.replies] == ["client 1", "client 3", "client 4"]
     ((client, reason),) = result.refused
     assert client == "client 2"
@@ -100,6 +99,6 @@ def test_sites_with_colliding_labels_all_take_part() -> None:
         return reply
 
     grid = InProcessGrid(to_run_config(PLAN), node_configs(4), fault=tell)
-    result = federate(grid, server_run(PLAN)).result
+    result = federate(grid, PLAN).result
     assert len({reply.client for reply in result.replies}) == 4
     assert result.refused == ()

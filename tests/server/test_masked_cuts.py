@@ -18,7 +18,6 @@ from fedbn.errors import DataError, MessageError, PolicyError, QuorumError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.privacy.small_buckets import thin_out
 from fedbn.secure.cohorts import read_cohorts
@@ -67,7 +66,7 @@ def found_cuts(
     folder: Path, tables: Sequence[NDArray[np.float64]], fault: object = None
 ) -> tuple[float, ...]:
     with InProcessGrid(to_run_config(PLAN), nodes_of(folder, tables), fault=fault) as grid:  # type: ignore[arg-type]
-        return find_cuts(grid, grid.get_node_ids(), server_run(PLAN))["age"]
+        return find_cuts(grid, grid.get_node_ids(), PLAN)["age"]
 
 
 def quartiles(tables: Sequence[NDArray[np.float64]]) -> tuple[float, ...]:
@@ -285,5 +284,5 @@ def test_simulated_sites_answer_under_masks_too(tmp_path: Path) -> None:
     plan = PLAN.change(sites=tuple(files))
     nodes = [{"partition-id": k, "num-partitions": 3} for k in range(3)]
     with InProcessGrid(to_run_config(plan), nodes) as grid:
-        found = find_cuts(grid, grid.get_node_ids(), server_run(plan))
+        found = find_cuts(grid, grid.get_node_ids(), plan)
     assert found == {"age": quartiles(tables)}

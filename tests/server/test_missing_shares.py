@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from server.server_app import federate, write_folder
 from simulations.in_process_grid import InProcessGrid
@@ -25,7 +24,7 @@ def test_shares_of_sites_that_tell_them_are_in_the_report(tmp_path: Path) -> Non
     experiment = Experiment.of(share_diagnostics=True)
     nodes = prepared_nodes(tmp_path, ("north", "south"))
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
-        run = server_run(experiment)
+        run = experiment
         federated = federate(grid, run)
     out = tmp_path / "out"
     write_folder(federated, replace(run, output=replace(run.output, out_dir=str(out))), 7)

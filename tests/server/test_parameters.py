@@ -8,7 +8,6 @@ import pytest
 
 from fedbn.data.dataset import Dataset
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.networks.fitting import fit_parameters
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
@@ -27,7 +26,7 @@ WANTED = {"parameters": "federated", "rows": 150, "seed": 3}
 def run(experiment: Experiment) -> Federated:
     nodes = node_configs(experiment.data.clients)
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
-        return federate(grid, server_run(experiment))
+        return federate(grid, experiment)
 
 
 def pooled(experiment: Experiment, federated: Federated) -> Dataset:
@@ -70,12 +69,12 @@ def test_a_site_without_permission_leaves_its_rows_out(
     nodes = prepared_nodes(tmp_path, ("north", "south"))
     experiment = Experiment.of(parameters="federated")
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
-        both = federate(grid, server_run(experiment))
+        both = federate(grid, experiment)
     assert isinstance(both.network, BayesianNetwork)
     said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert any("parameters are without the rows of client 2" in words for words in said)
     with InProcessGrid(to_run_config(experiment), nodes[1:]) as grid:
-        none = federate(grid, server_run(experiment))
+        none = federate(grid, experiment)
     assert none.network is None
     assert none.result.consensus.dag.n == 2
 
@@ -94,7 +93,7 @@ def test_a_family_with_a_small_count_is_held_back(
     nodes = prepared_nodes(tmp_path, ("north", "south"))
     experiment = Experiment.of(parameters="federated", max_parents=0)
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
-        federated = federate(grid, server_run(experiment))
+        federated = federate(grid, experiment)
     network, sources = federated.network, federated.sources
     assert sources == ParameterSources(("client 1", "client 2"), held_back=(("b", ("client 2",)),))
     assert held_back_in({"parameters": sources.to_dict()}, "run.json") == {"b": ("client 2",)}
@@ -108,7 +107,7 @@ def test_a_family_with_a_small_count_is_held_back(
     log = (tmp_path / "south.csv.disclosures.jsonl").read_text()
     assert "exact counts of 1 family, 2 cells; 1 family held back" in log
     with InProcessGrid(to_run_config(experiment), nodes[1:]) as grid:
-        nobody = federate(grid, server_run(experiment))
+        nobody = federate(grid, experiment)
     assert nobody.network is None
     assert nobody.sources is not None
     assert nobody.sources.failure == "nobody counted the family of 'b'"

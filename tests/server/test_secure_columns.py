@@ -17,7 +17,6 @@ from fedbn.errors import ConfigError, DataError, MessageError, QuorumError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.runs import server_run
 from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.federation.settings import Experiment
 from fedbn.networks.catalog import load_network
@@ -145,7 +144,7 @@ def run_deployed(configs: list[dict[str, str]], **options: Any) -> Federated:
         min_replies=len(configs),
         **options,
     )
-    return federate(InProcessGrid(to_run_config(experiment), configs), server_run(experiment))
+    return federate(InProcessGrid(to_run_config(experiment), configs), experiment)
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.runs import server_run
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import statements
 from fedbn.federation.site_file import read_site_file
@@ -89,7 +88,7 @@ def test_moral_votes_have_parameters_too() -> None:
 
 def test_the_server_never_holds_one_site_s_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = Seen(monkeypatch, "own_counts")
-    federated = federate(grid_of(COUNTED), server_run(COUNTED))
+    federated = federate(grid_of(COUNTED), COUNTED)
     seen.hold(federated.result, federated.network)
     assert len(seen.own) >= 3 * 2  # sites, requests
     total = sum(seen.own[-3:])
@@ -104,11 +103,9 @@ def test_the_server_never_holds_one_site_s_counts(monkeypatch: pytest.MonkeyPatc
 def test_the_transcript_of_counts_follows_from_the_sums_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before = federate(
-        grid_of(SUMMED), server_run(SUMMED)
-    ).result  # of structures alone: no counts are in it
+    before = federate(grid_of(SUMMED), SUMMED).result  # of structures alone: no counts are in it
     seen = Seen(monkeypatch, "own_counts")
-    federated = federate(grid_of(COUNTED), server_run(COUNTED))
+    federated = federate(grid_of(COUNTED), COUNTED)
     first = next(i for i, data in enumerate(seen.requests) if b'"kind":"counts"' in data)
     sums = [unmasked_sum(parts) for parts in seen.parts[first:]]
     asked: list[bytes] = []
@@ -124,7 +121,7 @@ def test_the_transcript_of_counts_follows_from_the_sums_alone(
             return end.value
 
     chosen, _ = simulated(summed_choice(before, COUNTED))
-    result, fitted = simulated(summed_parameters(chosen, server_run(COUNTED)))
+    result, fitted = simulated(summed_parameters(chosen, COUNTED))
     assert asked == seen.requests[first:]
     assert fitted.network == federated.network
     assert choice_to_dict(result.choice) == choice_to_dict(federated.result.choice)
@@ -236,7 +233,7 @@ def test_sums_that_no_sites_have_leave_what_the_structures_chose(
         return asked[-1] + np.arange(asked[-1].size)
 
     monkeypatch.setattr(site, "own_counts", lying)
-    federated = federate(grid_of(COUNTED), server_run(COUNTED))
+    federated = federate(grid_of(COUNTED), COUNTED)
     assert len(asked) == len(SITES) * request_
     assert federated.result.choice is None
     assert federated.result.consensus.dag == alone.consensus.dag

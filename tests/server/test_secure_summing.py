@@ -13,7 +13,6 @@ from clients.read_requests import SumQuestion
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.runs import server_run
 from fedbn.federation.secure_rounds import statements
 from fedbn.federation.settings import Experiment
 from fedbn.networks.conditional_gaussian import Regressions
@@ -121,7 +120,7 @@ def run_deployed(folder: Path, policy: str, **change: Any) -> tuple[Any, list[st
     run = Experiment.of(
         score="mixed-bic", numbers=NUMBERS, aggregation="secure-sums", min_replies=3, **change
     )
-    found = federate(InProcessGrid(to_run_config(run), deployed(folder, policy)), server_run(run))
+    found = federate(InProcessGrid(to_run_config(run), deployed(folder, policy)), run)
     return found, [each.words for each in read_log(folder / "north.csv.disclosures.jsonl").entries]
 
 

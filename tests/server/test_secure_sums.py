@@ -16,7 +16,6 @@ from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.graphs.dag import DAG
@@ -83,7 +82,7 @@ def recorded(experiment: Experiment, fault: Any = None) -> list[tuple[int, bytes
             seen.append((node, reply.content["sums"]["masked"].data))
         return reply if fault is None else fault(node, reply, len(seen))
 
-    federate(grid_of(experiment, fault=watch), server_run(experiment))
+    federate(grid_of(experiment, fault=watch), experiment)
     return seen
 
 
@@ -148,7 +147,7 @@ def test_the_server_never_holds_a_structure_or_an_unmasked_vector(
 
     monkeypatch.setattr(site, "answer", watched)
     monkeypatch.setattr(server.Cohort, "ask", asked)
-    result = federate(grid_of(SUMMED), server_run(SUMMED)).result
+    result = federate(grid_of(SUMMED), SUMMED).result
     held += [o for o in reachable([result]) if isinstance(o, (DAG, np.ndarray))]
     dags = [o for o in held if isinstance(o, DAG)]
     arrays = {o.tobytes() for o in held if isinstance(o, np.ndarray) and o.size > 8}
@@ -181,9 +180,7 @@ def run_deployed(
     configs: list[dict[str, str]], experiment: Experiment, **options: Any
 ) -> SecureResult:
     plain = experiment.change(network=None, connect_seconds=0.0, min_replies=len(configs))
-    return federate(
-        InProcessGrid(to_run_config(plain), configs, **options), server_run(plain)
-    ).result
+    return federate(InProcessGrid(to_run_config(plain), configs, **options), plain).result
 
 
 def test_sites_that_know_each_other(tmp_path: Path) -> None:
@@ -238,7 +235,7 @@ def test_company_that_lost_one_member_is_refused(tmp_path: Path) -> None:
 
 def test_results_leave_out_what_needs_a_site_s_structure(tmp_path: Path) -> None:
     experiment = SUMMED.change(out_dir=str(tmp_path / "out"))
-    run_and_write(grid_of(experiment), server_run(experiment))
+    run_and_write(grid_of(experiment), experiment)
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"consensus.json", "path.csv", "run.json", "sums.json", "learned.txt"} <= names
     assert not names & {"edges.csv", "clients.csv", "state.json"}
@@ -247,7 +244,7 @@ def test_results_leave_out_what_needs_a_site_s_structure(tmp_path: Path) -> None
     assert "Differential privacy is not claimed" in learned
     sums = json.loads((tmp_path / "out" / "sums.json").read_text())
     assert sums["cost"]["rounds"] > 3
-    voted = federate(grid_of(VOTED), server_run(VOTED)).result
+    voted = federate(grid_of(VOTED), VOTED).result
     write_sums(voted, tmp_path / "voted", run={})
     names = {path.name for path in (tmp_path / "voted").iterdir()}
     assert "path.csv" not in names

@@ -16,7 +16,6 @@ from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import FederationResult
@@ -37,7 +36,7 @@ def run(experiment: Experiment = ASIA, fault: Fault | None = None) -> Federation
     grid = InProcessGrid(
         to_run_config(experiment), node_configs(experiment.data.clients), fault=fault
     )
-    return federate(grid, server_run(experiment)).result
+    return federate(grid, experiment).result
 
 
 def on(category: str, lie: Lie) -> Fault:
@@ -232,7 +231,7 @@ def test_the_order_of_replies_does_not_matter() -> None:
             return list(super().send_and_receive(messages, timeout=timeout))[::-1]
 
     grid = Shuffling(to_run_config(ASIA), node_configs(ASIA.data.clients))
-    shuffled, plain = federate(grid, server_run(ASIA)).result, run()
+    shuffled, plain = federate(grid, ASIA).result, run()
     assert shuffled.consensus.dag == plain.consensus.dag
     assert shuffled.replies == replace_seconds(shuffled, plain)
 
@@ -265,7 +264,7 @@ def test_equal_labels_are_told_apart() -> None:
 def test_a_simulation_needs_a_node_per_client() -> None:
     grid = InProcessGrid(to_run_config(ASIA), node_configs(5))
     with pytest.raises(ConfigError, match="5 nodes and 4 clients.*num-supernodes=4"):
-        federate(grid, server_run(ASIA))
+        federate(grid, ASIA)
 
 
 def test_a_second_answer_is_ignored() -> None:
@@ -275,7 +274,7 @@ def test_a_second_answer_is_ignored() -> None:
             return [*replies, *replies[::-1]]
 
     grid = Repeating(to_run_config(ASIA), node_configs(ASIA.data.clients))
-    twice, plain = federate(grid, server_run(ASIA)).result, run()
+    twice, plain = federate(grid, ASIA).result, run()
     assert twice.consensus.dag == plain.consensus.dag
     assert twice.refused == ()
     assert len(twice.replies) == 4
@@ -296,7 +295,7 @@ def test_an_answer_to_an_older_request_is_no_answer() -> None:
 
     two_rounds = ASIA.change(rounds_limit=2)
     grid = Replaying(to_run_config(ASIA), node_configs(ASIA.data.clients), fault=replaying)
-    result = federate(grid, server_run(two_rounds)).result
+    result = federate(grid, two_rounds).result
     assert result.refused == (("client 2", "round 2: client 2: no reply"),)
 
 
@@ -330,8 +329,6 @@ def test_a_restarted_node_is_not_asked_again_and_the_others_go_on() -> None:
             return [99 if node == LIAR and trained else node for node in nodes]
 
     two_rounds = ASIA.change(rounds_limit=2)
-    result = federate(
-        Restarting(to_run_config(ASIA), node_configs(4)), server_run(two_rounds)
-    ).result
+    result = federate(Restarting(to_run_config(ASIA), node_configs(4)), two_rounds).result
     assert (result.rounds, len(result.replies)) == (2, 3)
     assert result.refused == (("client 2", "round 2: client 2: no reply"),)

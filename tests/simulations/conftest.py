@@ -15,7 +15,6 @@ from flwr.common.serde import message_from_proto, message_to_proto
 
 import simulations.run
 from fedbn.federation.run_config import from_run_config, to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from server.server_app import Federated, federate
 from simulations.cli import main
@@ -101,7 +100,7 @@ def packed_flower(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         config = project["tool"]["flwr"]["app"]["config"]
         found = from_run_config(config)
         grid = PackedGrid(config, node_configs(len(simulation(found).sites)))
-        outcome = federate(grid, server_run(found))
+        outcome = federate(grid, found)
         return pickle.loads(pickle.dumps(outcome))
 
     monkeypatch.setattr(simulations.run, "_flower", run)

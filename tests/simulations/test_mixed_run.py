@@ -14,7 +14,6 @@ from fedbn.data.tables import read_dataset
 from fedbn.federation.choice_record import choice_facts, choice_from_dict, choice_to_dict
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import FederationResult
 from server.server_app import federate
@@ -83,7 +82,7 @@ def told(result: FederationResult) -> str:
 def over_deployed(sites: dict[str, DeployedSite]) -> FederationResult:
     nodes = [sites[name].node for name in NAMES]
     grid = InProcessGrid(to_run_config(RUN), nodes)
-    return federate(grid, server_run(RUN)).result
+    return federate(grid, RUN).result
 
 
 def test_deployed_sites_give_what_the_library_gives(sites: dict[str, DeployedSite]) -> None:

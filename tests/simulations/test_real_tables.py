@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
 from fedbn.networks.bif import read_bif
 from fedbn.networks.json_file import read_json_network
@@ -168,7 +167,7 @@ def test_a_server_finds_the_cuts_that_the_tables_at_hand_have(tmp_path: Path) ->
         file.write_text(file.read_text() + "histograms = true\nmin-state-rows = 0\n")
         nodes.append({"data-path": str(file.with_suffix(".csv")), "policy": str(file)})
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
-        found = find_cuts(grid, grid.get_node_ids(), server_run(experiment))
+        found = find_cuts(grid, grid.get_node_ids(), experiment)
     ages = np.array([float(row[1]) for row in rows])
     expected = np.quantile(ages, [0.25, 0.5, 0.75], method="inverted_cdf")
     assert found == {"age": tuple(expected)}
