@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, get_type_hints
@@ -196,3 +196,10 @@ def require_one_of(what: str, value: str, known: tuple[str, ...]) -> str:
         return value
     hint = did_you_mean(str(value), known)
     raise ConfigError(f"unknown {what} {value!r}: it must be one of {_list(known)}{hint}")
+
+
+def refuse(wrong: Mapping[str, bool]) -> None:
+    """Raise ConfigError with the first of these words that are true of some settings."""
+    for words, is_so in wrong.items():
+        if is_so:
+            raise ConfigError(words)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import warnings
 
-from fedbn.errors import ConfigError, FedbnWarning
+from fedbn.errors import FedbnWarning
 from fedbn.federation.runs import SiteRun
 from fedbn.learners.private import promise, stated_bounds
 from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import find_learner, kind_of_score
 from fedbn.privacy.guarantee import Guarantee
+from fedbn.setting import refuse
 
 
 def guarantee_of(settings: LearnerSettings) -> Guarantee | None:
@@ -35,40 +36,24 @@ def require_private_run(run: SiteRun) -> None:
         return
     for doubt in guarantee.doubts:
         warnings.warn(doubt, FedbnWarning, stacklevel=2)
-    name = run.learner.learner
-    if not (run.gives_schema or run.samples):
-        raise ConfigError(
-            f"the private learner {name} needs a schema that is given (--schema): the states in "
-            "the tables are data, too"
-        )
+    name, limit = run.learner.learner, run.rounds.rounds_limit
+    wrong = {
+        f"the private learner {name} needs a schema that is given (--schema): the states in the "
+        "tables are data, too": not (run.gives_schema or run.samples),
+        f"discretise is not for the private learner {name}: cut points found in the tables are "
+        "data, too; give a schema with cut points": len(run.tables.discretise) > 0,
+        f"leave-out-identifiers is not for the private learner {name}: which columns look like "
+        "identifiers is data, too; name them (--leave-out)": run.tables.leave_out_identifiers,
+        f"row-weight must be 1 with the private learner {name}, not {run.learner.row_weight}: "
+        "every rung of a ladder would spend ε again": run.learner.row_weight != 1,
+        f"parameters must be none with the private learner {name}: counts are not private": (
+            run.rounds.parameters != "none"
+        ),
+        f"share-diagnostics must be false with the private learner {name}: rows and seconds are "
+        "data": run.rounds.share_diagnostics,
+        f"rounds-limit must be 1 with the private learner {name}, not {limit}: every round would "
+        "spend ε again": limit != 1,
+    }
+    refuse(wrong)
     if name == "dp-moments" and kind_of_score(run.learner.score) == "gaussian":
         stated_bounds(run.learner)
-    if run.tables.discretise:
-        raise ConfigError(
-            f"discretise is not for the private learner {name}: cut points found in the tables are "
-            "data, too; give a schema with cut points"
-        )
-    if run.tables.leave_out_identifiers:
-        raise ConfigError(
-            f"leave-out-identifiers is not for the private learner {name}: which columns look like "
-            "identifiers is data, too; name them (--leave-out)"
-        )
-    if run.learner.row_weight != 1:
-        raise ConfigError(
-            f"row-weight must be 1 with the private learner {name}, not "
-            f"{run.learner.row_weight}: every rung of a ladder would spend ε again"
-        )
-    if run.rounds.parameters != "none":
-        raise ConfigError(
-            f"parameters must be none with the private learner {name}: counts are not private"
-        )
-    if run.rounds.share_diagnostics:
-        raise ConfigError(
-            f"share-diagnostics must be false with the private learner {name}: rows and seconds "
-            "are data"
-        )
-    if run.rounds.rounds_limit != 1:
-        raise ConfigError(
-            f"rounds-limit must be 1 with the private learner {name}, not "
-            f"{run.rounds.rounds_limit}: every round would spend ε again"
-        )

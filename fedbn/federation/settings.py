@@ -27,6 +27,7 @@ from fedbn.setting import (
     one_of,
     positive,
     positive_and_finite,
+    refuse,
     setting,
     settings_of,
 )
@@ -111,37 +112,30 @@ class DataSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         given = [name for name, value in self.sources().items() if value]
-        if len(given) > 1:
-            raise ConfigError(
-                f"the data must come from one place, but {' and '.join(given)} are given"
-            )
-        if self.partition in ("dirichlet", "column") and self.partition_column is None:
-            raise ConfigError(
-                f"partition {self.partition!r} needs a partition-column: the column that rows are "
-                "divided by"
-            )
-        if self.site_parameters is not None and (self.network is None or self.partition != "iid"):
-            raise ConfigError(
-                "site-parameters needs a network to sample tables from, and partition iid"
-            )
-        self._require_missing()
-
-    def _require_missing(self) -> None:
-        """Raise ConfigError where variables are to be missing that cannot be."""
-        share, more = self.missing_variables, self.missing_blocks is not None or self.missing_hubs
-        if share == 0 and more:
-            raise ConfigError(
-                "missing-blocks and missing-hubs need the share of missing variables "
-                "(missing-variables)"
-            )
-        if share == 1:
-            raise ConfigError("missing-variables must be below 1: every client needs a variable")
-        if share and not (self.network or self.table):
-            raise ConfigError("missing-variables is for --network and --table, which are divided")
-        if self.missing_hubs and self.network is None:
-            raise ConfigError("missing-hubs needs a network: hubs have many neighbours in it")
-        if self.missing_hubs and self.missing_blocks is not None:
-            raise ConfigError("missing-blocks and missing-hubs exclude each other")
+        share, blocks, hubs = self.missing_variables, self.missing_blocks, self.missing_hubs
+        divided = self.partition in ("dirichlet", "column")
+        sampled = self.network is not None and self.partition == "iid"
+        wrong = {
+            f"the data must come from one place, but {' and '.join(given)} are given": (
+                len(given) > 1
+            ),
+            f"partition {self.partition!r} needs a partition-column: the column that rows are "
+            "divided by": divided and self.partition_column is None,
+            "site-parameters needs a network to sample tables from, and partition iid": (
+                self.site_parameters is not None and not sampled
+            ),
+            "missing-blocks and missing-hubs need the share of missing variables "
+            "(missing-variables)": share == 0 and (blocks is not None or hubs),
+            "missing-variables must be below 1: every client needs a variable": share == 1,
+            "missing-variables is for --network and --table, which are divided": (
+                share > 0 and not (self.network or self.table)
+            ),
+            "missing-hubs needs a network: hubs have many neighbours in it": (
+                hubs and self.network is None
+            ),
+            "missing-blocks and missing-hubs exclude each other": hubs and blocks is not None,
+        }
+        refuse(wrong)
 
     def sources(self) -> Mapping[str, object]:
         """Key -> value of the settings that name the data."""
@@ -323,40 +317,36 @@ class ConsensusSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_variables()
-        if requested_groups(self.groups) != 1 and self.aggregation != "open":
-            raise ConfigError(
-                f"groups is {self.groups}, but groups cannot be found from sums over all sites: "
-                "use aggregation = open, or give them (groups-file)"
-            )
-        if self.groups != "no" and self.groups_file is not None:
-            raise ConfigError(
-                f"groups = {self.groups} finds groups and groups-file gives them: use one of them"
-            )
-        if self.aggregation != "open" and self.fusion != "mcbnc":
-            raise ConfigError(
-                f"sums are fused by mcbnc; the fusion {self.fusion!r} needs structures"
-            )
-        if self.max_treewidth is not None and self.choose != "smhd":
-            raise ConfigError(
-                f"max-treewidth is for choose = smhd, not for {self.choose}: counts choose "
-                "families one by one, and cannot limit their width together"
-            )
-        if self.fusion != "mcbnc" and self.choose != "smhd":
-            raise ConfigError(
-                f"choose {self.choose} is for the fusion mcbnc, not for {self.fusion!r}"
-            )
-        if self.aggregation != "open" and self.robust == "median":
-            raise ConfigError("secure sums give no median: robust must be best, mean or clip")
-        if self.site_column is not None and (self.choose == "smhd" or self.aggregation != "open"):
-            raise ConfigError(
-                f"site-column {self.site_column!r} needs choose = counts or climb, and aggregation "
-                "= open: no site's structure can have an edge of it"
-            )
-        if self.aggregation != "open" and self.quorum > 1:
-            raise ConfigError(
-                f"quorum is {self.quorum}, but sums do not show how many structures have an arc: "
-                "use vote-quorum, which counts sites"
-            )
+        summed, counted = self.aggregation != "open", self.choose != "smhd"
+        wrong = {
+            f"groups is {self.groups}, but groups cannot be found from sums over all sites: use "
+            "aggregation = open, or give them (groups-file)": (
+                requested_groups(self.groups) != 1 and summed
+            ),
+            f"groups = {self.groups} finds groups and groups-file gives them: use one of them": (
+                self.groups != "no" and self.groups_file is not None
+            ),
+            f"sums are fused by mcbnc; the fusion {self.fusion!r} needs structures": (
+                summed and self.fusion != "mcbnc"
+            ),
+            f"max-treewidth is for choose = smhd, not for {self.choose}: counts choose families "
+            "one by one, and cannot limit their width together": (
+                self.max_treewidth is not None and counted
+            ),
+            f"choose {self.choose} is for the fusion mcbnc, not for {self.fusion!r}": (
+                self.fusion != "mcbnc" and counted
+            ),
+            "secure sums give no median: robust must be best, mean or clip": (
+                summed and self.robust == "median"
+            ),
+            f"site-column {self.site_column!r} needs choose = counts or climb, and aggregation = "
+            "open: no site's structure can have an edge of it": (
+                self.site_column is not None and (summed or not counted)
+            ),
+            f"quorum is {self.quorum}, but sums do not show how many structures have an arc: use "
+            "vote-quorum, which counts sites": summed and self.quorum > 1,
+        }
+        refuse(wrong)
 
     def _require_variables(self) -> None:
         """Raise ConfigError for what is not defined where sites have different columns."""
@@ -368,17 +358,18 @@ class ConsensusSettings(Settings):
                         "same every site has every column"
                     )
             return
-        refused = {
+        wrong = {
             f"site-column = {self.site_column}": self.site_column is not None,
             f"fusion = {self.fusion}": self.fusion not in OVER_UNION,
         }
-        wrong = [words for words, is_so in refused.items() if is_so]
-        if wrong:
-            raise ConfigError(
-                f"variables = union does not go with {wrong[0]} yet: it needs no site-column, and "
-                f"one of the fusions {', '.join(OVER_UNION)} (docs/different-variables.md has the "
-                "reason)"
-            )
+        refuse(
+            {
+                f"variables = union does not go with {words} yet: it needs no site-column, and one "
+                f"of the fusions {', '.join(OVER_UNION)} (docs/different-variables.md has the "
+                "reason)": is_so
+                for words, is_so in wrong.items()
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -501,23 +492,32 @@ class Experiment(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        several = self.learner.max_structures
-        max_structures = len(self.learner.ladder) * several
-        if max_structures > self.limits.max_dags:
-            raise ConfigError(
-                f"a site may have {several} structures for each of {len(self.learner.ladder)} row "
-                f"weights, but replies of more than {self.limits.max_dags} structures are "
-                "refused: raise max-dags-per-reply, too"
-            )
-        if self.consensus.aggregation != "open":
-            self._require_summable()
+        several, ladder = self.learner.max_structures, len(self.learner.ladder)
+        name, limit = self.consensus.aggregation, self.rounds.rounds_limit
+        summed, choose = name != "open", self.consensus.choose
+        union, cuts = self.consensus.variables == "union", self.tables.discretise != ()
+        wrong = {
+            f"a site may have {several} structures for each of {ladder} row weights, but replies "
+            f"of more than {self.limits.max_dags} structures are refused: raise "
+            "max-dags-per-reply, too": ladder * several > self.limits.max_dags,
+            f"{name} is for one round: structures of further ones would depend on the sums before, "
+            f"so rounds-limit must be 1, not {limit}": summed and limit > 1,
+            f"a run with {name} keeps no checkpoint: start it anew": summed and self.output.resume,
+            f"{name} sums structures of one row weight, not of several": summed and ladder > 1,
+            "discretise finds cut points from sums over all sites, and with groups-file no sum is "
+            "over two groups: give cuts": (
+                summed and cuts and self.consensus.groups_file is not None
+            ),
+            f"{name} finds no structures among which {choose} could choose: use secure-sums, or "
+            "choose = smhd": name == "moral-votes" and choose != "smhd",
+            f"variables = union does not go with discretise and aggregation = {name} (give cuts) "
+            "yet (docs/different-variables.md has the reason)": (union and summed and cuts),
+            "missing-variables makes clients with different variables: use --variables union": (
+                self.data.missing_variables > 0 and not union
+            ),
+        }
+        refuse(wrong)
         self._require_redrawn()
-        if self.consensus.variables == "union":
-            self._require_union()
-        elif self.data.missing_variables:
-            raise ConfigError(
-                "missing-variables makes clients with different variables: use --variables union"
-            )
         told = self.learner.knowledge
         if self.consensus.known is None and told is not None and is_text(told):
             consensus = replace(self.consensus, known=read_knowledge(told))
@@ -546,38 +546,6 @@ class Experiment(Settings):
                 f"several imputations (here {imputations}) may differ by missing cells alone, "
                 "where a site imputes: set imputations = 1, give the number of groups, or, with "
                 "variables = same, take the learner bootstrap or credible"
-            )
-
-    def _require_union(self) -> None:
-        """Raise ConfigError for what is not defined where sites have different columns."""
-        if self.tables.discretise and self.consensus.aggregation != "open":
-            raise ConfigError(
-                f"variables = union does not go with discretise and aggregation = "
-                f"{self.consensus.aggregation} (give cuts) yet (docs/different-variables.md has "
-                "the reason)"
-            )
-
-    def _require_summable(self) -> None:
-        """Raise ConfigError for what would leave sites unmasked, or be no sum over all of them."""
-        name, limit = self.consensus.aggregation, self.rounds.rounds_limit
-        if limit > 1:
-            raise ConfigError(
-                f"{name} is for one round: structures of further ones would depend on the sums "
-                f"before, so rounds-limit must be 1, not {limit}"
-            )
-        if self.output.resume:
-            raise ConfigError(f"a run with {name} keeps no checkpoint: start it anew")
-        if len(self.learner.ladder) > 1:
-            raise ConfigError(f"{name} sums structures of one row weight, not of several")
-        if self.consensus.groups_file is not None and self.tables.discretise:
-            raise ConfigError(
-                "discretise finds cut points from sums over all sites, and with groups-file no sum "
-                "is over two groups: give cuts"
-            )
-        if name == "moral-votes" and self.consensus.choose != "smhd":
-            raise ConfigError(
-                f"{name} finds no structures among which {self.consensus.choose} could choose: "
-                "use secure-sums, or choose = smhd"
             )
 
     @classmethod
