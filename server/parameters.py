@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TypeVar
 
 from flwr.app import MessageType, RecordDict
@@ -141,32 +142,50 @@ def _held_back(
 
 
 def _of_both_kinds(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
-    if columns_differ(result):
-        return _of_own_columns(sites, result, run)
+    """Sums of families. Where sites have different columns, of numbers alone, too, those that have
+    a family whole are asked for theirs."""
     consensus, schema, known = result.consensus.dag, result.schema, run.consensus.known
-    dag = dag_with_parameters(consensus, schema, known)
-    wanted = MixedFamilies(dag, schema)
+    dag, columns = dag_with_parameters(consensus, schema, known), columns_of(result)
+    names = {site: tuple(schema.names[k] for k in sorted(own)) for site, own in columns.items()}
+    sites = sites.only({site for site, own in names.items() if whole_families(dag, own)})
+    wanted, form = MixedFamilies(dag, schema), CONDITIONALS
+    if schema.kind == "gaussian":
+        form = MOMENTS
 
-    def read(arrays: Arrays, _: str) -> MixedSums:
-        return sums_from_arrays(arrays, wanted)
+    @cache
+    def own_part(names: tuple[str, ...]) -> MixedFamilies:
+        return MixedFamilies(with_own_families(dag, names), schema.restrict(names))
 
-    answers, gave = _ask_about(dag, sites, result, run, CONDITIONALS, read)
-    sources = replace(
-        gave.of_dag(dag, consensus, known),
-        held_back=families_held_back(wanted, answers),
-        spreads=spreads_of_sums(wanted, answers),
-    )
+    def read(arrays: Arrays, client: str) -> MixedSums:
+        own = own_part(names[client])
+        if form is CONDITIONALS:
+            sums = sums_from_arrays(arrays, own)
+        else:
+            sums = sums_of_moments(moments_from_arrays(arrays, own.dag, own.schema), own.dag)
+        return under_agreed_places(sums, dag, names[client])
+
+    answers, sources = _ask_about(dag, sites, result, run, form, read)
+    if not columns_differ(result):
+        sources = replace(
+            sources.of_dag(dag, consensus, known),
+            held_back=families_held_back(wanted, answers),
+            spreads=spreads_of_sums(wanted, answers),
+        )
 
     def fit() -> Fitted:
-        fitted = mixed_parameters(wanted, answers, run.parameter_ess)
-        return fitted.network, replace(sources, shifts=fitted.shifts)
+        ess = run.parameter_ess
+        if not columns_differ(result):
+            fitted = mixed_parameters(wanted, answers, ess)
+            return fitted.network, replace(sources, shifts=fitted.shifts)
+        network, found = parameters_of_own_sums(consensus, schema, answers, columns, known, ess)
+        return network, replace(found, refused=sources.refused)
 
     return _fit_if_answered(sources, fit)
 
 
 def _equations(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
     if columns_differ(result):
-        return _of_own_columns(sites, result, run)
+        return _of_both_kinds(sites, result, run)
     dag = result.consensus.dag
 
     def read(arrays: Arrays, _: str) -> Moments:
@@ -178,33 +197,6 @@ def _equations(sites: Sites, result: FederationResult, run: Experiment) -> Fitte
     def fit() -> Fitted:
         network, shifts = gaussian_parameters(dag, moments)
         return network, replace(sources, shifts=shifts)
-
-    return _fit_if_answered(sources, fit)
-
-
-def _of_own_columns(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
-    """Where sites have different columns: those that have a family whole are asked for theirs."""
-    consensus, schema, known = result.consensus.dag, result.schema, run.consensus.known
-    dag, columns = dag_with_parameters(consensus, schema, known), columns_of(result)
-    names = {site: tuple(schema.names[k] for k in sorted(own)) for site, own in columns.items()}
-    sites = sites.only({site for site, own in names.items() if whole_families(dag, own)})
-    form = CONDITIONALS if schema.kind == "mixed" else MOMENTS
-
-    def read(arrays: Arrays, client: str) -> MixedSums:
-        own, part = with_own_families(dag, names[client]), schema.restrict(names[client])
-        if schema.kind == "gaussian":
-            sums = sums_of_moments(moments_from_arrays(arrays, own, part), own)
-        else:
-            sums = sums_from_arrays(arrays, MixedFamilies(own, part))
-        return under_agreed_places(sums, dag, names[client])
-
-    answers, sources = _ask_about(dag, sites, result, run, form, read)
-
-    def fit() -> Fitted:
-        network, found = parameters_of_own_sums(
-            consensus, schema, answers, columns, known, run.parameter_ess
-        )
-        return network, replace(found, refused=sources.refused)
 
     return _fit_if_answered(sources, fit)
 
