@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "elementary.hpp"
@@ -15,6 +16,7 @@ constexpr std::size_t kSlots = 256;
 constexpr int kProbes = 8;
 constexpr std::size_t kBytes = 8 << 20;
 constexpr int kLookedUp = 128;  // counts below this are small: their terms are sums of logarithms
+constexpr auto kUnknown = std::numeric_limits<std::int64_t>::min();
 
 /// Π r - 1; beyond e^690 it grows with the logarithm, without inf.
 double size_beyond_one(double log_size) {
@@ -42,8 +44,6 @@ Terms::Terms(ScoreKind kind, int rows, std::span<const int> arities, std::vector
     places_ = std::min<std::size_t>(rows + 1, std::max<std::size_t>(kLookedUp, kBytes / (8 * kSlots * rungs_.size())));
     const auto weighted = std::ranges::find_if(rungs_, [](auto& r) { return r.row_weight != 1.0; });
     probe_ = kind == ScoreKind::bdeu && weighted != rungs_.end() ? weighted - rungs_.begin() : 0;
-    const bool begun = kind == ScoreKind::bdeu && rungs_[probe_].row_weight == 1.0;
-    unknown_ = begun ? kLookedUp : kind == ScoreKind::bdeu ? 1 : 2;
 }
 
 void Terms::joint(std::span<const std::int32_t> counts, double log_size, std::span<double> values) {
@@ -61,16 +61,16 @@ void Terms::joint(std::span<const std::int32_t> counts, double log_size, std::sp
     }
 }
 
-/// A cell without rows adds 0. A term of 0 units is one that is not known, or truly 0.
 template <std::size_t Rungs>
 void Terms::add(Slot& slot, std::span<const std::int32_t> counts, std::span<std::int64_t> sums) {
     const std::size_t rungs = Rungs ? Rungs : this->rungs();
-    const auto* known = slot.known.data();
+    const std::size_t places = places_, probe = probe_;
+    const auto* const known = slot.known.data();
     std::int64_t total = 0;
     std::ranges::fill(sums, 0);
     for (const int count : counts) {
-        const auto place = std::min<std::size_t>(count, places_);
-        if ((known[place * rungs + probe_] == 0 && count >= unknown_) || place == places_)
+        const auto place = std::min<std::size_t>(count, places);
+        if (known[place * rungs + probe] == kUnknown || place == places) [[unlikely]]
             fill(slot, count, place);
         if constexpr (Rungs == 1)
             total += known[place];
@@ -91,6 +91,7 @@ Terms::Slot& Terms::slot_of(double log_size) {
     slot.log_size = log_size;
     slot.known.clear();
     make_room(slot, kLookedUp - 1);
+    std::fill_n(slot.known.begin(), rungs(), 0);  // of cells without rows
     slot.base.assign(rungs(), 0.0);
     if (kind_ == ScoreKind::bdeu)
         for (std::size_t r = 0; r < rungs(); ++r) begin_bdeu(slot, r);
@@ -101,7 +102,7 @@ Terms::Slot& Terms::slot_of(double log_size) {
 void Terms::make_room(Slot& slot, int largest) {
     const std::size_t needed = std::min<std::size_t>(largest, places_) + 1;
     if (slot.known.size() < needed * rungs())
-        slot.known.resize(std::min(std::bit_ceil(needed), places_ + 1) * rungs());
+        slot.known.resize(std::min(std::bit_ceil(needed), places_ + 1) * rungs(), kUnknown);
 }
 
 /// What the terms ln Γ(k n + α) - ln Γ(α) need; for k = 1 those of small counts, too. They are

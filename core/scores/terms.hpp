@@ -33,7 +33,7 @@ private:
     struct Slot {  // the terms of sets of one size
         double log_size = -1, alpha = 0, offset = 0;
         std::vector<double> base;         // [rung]: ln Γ(α)
-        std::vector<std::int64_t> known;  // [count, rung], 0 where not known; grows with the counts
+        std::vector<std::int64_t> known;  // [count, rung]; grows with the counts
     };
 
     Slot& slot_of(double log_size);
@@ -47,7 +47,6 @@ private:
     std::vector<Rung> rungs_;
     std::size_t places_;  // for the terms of small counts; one more is for those that are not kept
     std::size_t probe_;   // the rung that shows whether the terms of a count are known
-    int unknown_;         // counts below this are known from the start
     std::vector<Slot> slots_;
     std::vector<std::int64_t> sums_;  // of several rungs
 };
