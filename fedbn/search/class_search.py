@@ -39,8 +39,9 @@ class ClassSearch:
         self.deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
         self.out_of_time = False
         self.score, self.knowledge = score, rules.knowledge
-        dag = DAG.empty(score.names) if rules.start is None else rules.start
-        dag = rules.known.with_required(dag.reorder(score.names))
+        dag = DAG.empty(score.names) if rules.start is None else rules.start.reorder(score.names)
+        if rules.knowledge is not None:
+            dag = rules.knowledge.with_required(dag)
         self._search = search.ClassSearch(
             score.core,
             pack(dag.adjacency.T),
