@@ -133,10 +133,9 @@ def _admit(
     if kind not in handlers:
         raise MessageError(f"server: a message must be one of {', '.join(handlers)}, not {kind!r}")
     if node.site.disclosures is not None:
-        masked, policy = handlers[kind].masked, node.site.policy
-        what, allow = "answer", policy.require_budget
-        if masked:
-            what, allow = "sum", policy.require_sums
+        what, allow = "answer", node.site.policy.require_budget
+        if handlers[kind].masked:
+            what, allow = "sum", node.site.policy.require_sums
         reserve_answer(node.site.disclosures, str(context.run_id), what, datetime.now(UTC), allow)
     return node.request(message, context)
 

@@ -109,8 +109,7 @@ def _scatters(
     def read(reply: RecordDict, client: str) -> Scatter:
         return scatter_from_arrays(arrays_in(reply, SCATTERS, run.limits), schemas[client])
 
-    asked = sites.only({reply.client for reply in result.replies})
-    found, reasons = asked.ask(SCATTER, content, read)
+    found, reasons = sites.ask_each(SCATTER, dict.fromkeys(schemas, content), read)
     refused = {client: f"sums: {reason}" for client, reason in reasons.items()}
     for reason in refused.values():
         LOG.warning("refused: %s", reason)

@@ -77,7 +77,7 @@ class CourierFolder:
 
     def ask(self, messages: Sequence[tuple[str, Message]]) -> None:
         """Write the requests to sites that have not been asked this; all get one number."""
-        number, run = self.run.next_number(), self.run
+        number, run = 1 + max((each.number for each in self.run.asked), default=0), self.run
         for site, message in messages:
             records, kind = plain_records(message.content), message.metadata.message_type
             question = question_of(kind, records)

@@ -215,9 +215,9 @@ def _ask_about(
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
     record = record_of(to_arrays(asked))
     content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
-    found, refused = sites.ask(
+    found, refused = sites.ask_each(
         f"{MessageType.QUERY}.{form.name}",
-        content,
+        dict.fromkeys(sites.clients.values(), content),
         lambda reply, client: read(arrays_in(reply, form, run.limits), client),
     )
     return found, ParameterSources(tuple(sorted(found)), tuple(sorted(refused.items())))

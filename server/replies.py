@@ -95,16 +95,10 @@ class Sites:
         kept = {node: name for node, name in self.clients.items() if name in names}
         return replace(self, clients=kept)
 
-    def ask(
-        self, kind: str, content: RecordDict, read: Callable[[RecordDict, str], T]
-    ) -> tuple[dict[str, T], dict[str, str]]:
-        """Ask all of them one thing; returns as `read_replies` does."""
-        return self.ask_each(kind, dict.fromkeys(self.clients.values(), content), read)
-
     def ask_each(
         self, kind: str, contents: Mapping[str, RecordDict], read: Callable[[RecordDict, str], T]
     ) -> tuple[dict[str, T], dict[str, str]]:
-        """Ask each of them what is there under its name, nobody else; returns as `ask`."""
+        """Ask each of them what is there under its name, nobody else; returns as `read_replies`."""
         asked = self.only(contents)
         messages = [
             Message(contents[asked.clients[node]], node, kind) for node in sorted(asked.clients)

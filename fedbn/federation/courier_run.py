@@ -105,10 +105,6 @@ class CourierRun:
         """The question of a number to a site."""
         return next((e for e in self.asked if (e.site, e.number) == (site, number)), None)
 
-    def next_number(self) -> int:
-        """The number of the next request."""
-        return 1 + max((each.number for each in self.asked), default=0)
-
     def ask(self, asked: Asked) -> CourierRun:
         """The run with one more question."""
         return replace(self, asked=(*self.asked, asked))
