@@ -62,9 +62,9 @@ SUMS, CUTS, STRUCTURES = "sums-session", "cuts-session", "sums-structures"
 """The records of the context."""
 
 
-def has_begun(request: Request) -> bool:
+def has_begun(request: Request, name: str = SUMS) -> bool:
     """Whether this site has its key of the run already: the request for it is a repeated one."""
-    session = _session(request, SUMS)
+    session = _session(request, name)
     return session is not None and session["run"] == run_of(request.message)
 
 
@@ -87,17 +87,27 @@ def _basis(request: Request) -> str:
     return json.dumps([rows, request.run.learner.ess])
 
 
-def own_key(request: Request) -> ConfigRecord:
-    """The public key of the run as it leaves."""
-    return _signed_key(request, _asked_session(request, SUMS))
+def own_key(request: Request, name: str = SUMS) -> ConfigRecord:
+    """The public key of the run with the site's name, where it has one, and its signature."""
+    rules, session = request.site, _asked_session(request, name)
+    key = _key_of(session)
+    record = ConfigRecord({"public": key.public})
+    if rules.name is not None:
+        record["name"] = rules.name
+    if rules.identity_key is not None:
+        try:
+            identity = rules.identity_key.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"cannot read {rules.identity_key}: {error.strerror}") from None
+        record["signature"] = signed_key(identity, str(session["run"]), str(rules.name), key.public)
+    return record
 
 
 def cut_key(request: Request) -> ConfigRecord:
     """A public key for the sums of cut points; the same again where it is asked for again."""
-    session = _session(request, CUTS)
-    if session is None or session["run"] != run_of(request.message):
-        session = _begin(request, CUTS)
-    return _signed_key(request, session)
+    if not has_begun(request, CUTS):
+        _begin(request, CUTS)
+    return own_key(request, CUTS)
 
 
 def masked_answer(request: Request) -> Masked:
@@ -250,12 +260,10 @@ def _site(request: Request, session: ConfigRecord, terms: Terms) -> Site:
     return replace(join(site, terms), asked=Asked.from_text(str(session["asked"])))
 
 
-def _begin(request: Request, name: str, **more: str) -> ConfigRecord:
+def _begin(request: Request, name: str, **more: str) -> None:
     """Keep a new key for the run of a request."""
     run, key = run_of(request.message), Key.generate()
-    session = ConfigRecord({"run": run, **more, "private": key.private})
-    request.context.state[name] = session
-    return session
+    request.context.state[name] = ConfigRecord({"run": run, **more, "private": key.private})
 
 
 def _session(request: Request, name: str) -> ConfigRecord | None:
@@ -277,18 +285,3 @@ def _key_of(session: ConfigRecord) -> Key:
     if not isinstance(private, bytes):
         raise MessageError("a kept key must be bytes")
     return Key(private)
-
-
-def _signed_key(request: Request, session: ConfigRecord) -> ConfigRecord:
-    """The public key of a run with the site's name, where it has one, and its signature."""
-    rules, key = request.site, _key_of(session)
-    record = ConfigRecord({"public": key.public})
-    if rules.name is not None:
-        record["name"] = rules.name
-    if rules.identity_key is not None:
-        try:
-            identity = rules.identity_key.read_bytes()
-        except OSError as error:
-            raise ConfigError(f"cannot read {rules.identity_key}: {error.strerror}") from None
-        record["signature"] = signed_key(identity, str(session["run"]), str(rules.name), key.public)
-    return record

@@ -38,9 +38,11 @@ SCATTER = f"{MessageType.QUERY}.scatter"
 
 
 def choose_by_counts(sites: Sites, state: ServerState, run: Experiment) -> ServerState:
-    """The state after the last round with the structure that the counts chose. Too few answers
-    leave the structure of the rounds in place, with a warning in the log: a site's policy lets no
-    counts leave unless it says so."""
+    """The state after the last round with the structure that the counts chose, where the run wants
+    that. Too few answers leave the structure of the rounds in place, with a warning in the log: a
+    site's policy lets no counts leave unless it says so."""
+    if run.consensus.choose == "smhd":
+        return state
     if state.schema.kind != "categorical":
         return _choose_by_sums(sites, state, run)
     dialogue = begin_choosing(state.fused, run.consensus, run.learner.ess, run.seed)

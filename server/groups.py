@@ -77,10 +77,7 @@ def _ask_group(
     here = replace(state, schema=state.schema.restrict(columns))
     alone = update_clients(here, own.consensus, removed=others)
     asked = sites.only(members)
-    if own.consensus.choose != "smhd":
-        alone = choose_by_counts(asked, alone, own)
-    if own.rounds.parameters != "federated":
-        return alone.fused, None
+    alone = choose_by_counts(asked, alone, own)
     return alone.fused, fit_parameters(asked, alone.fused, own)
 
 

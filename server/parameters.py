@@ -71,8 +71,13 @@ Sums = TypeVar("Sums")
 Fitted = tuple[Network | None, ParameterSources]
 
 
-def fit_parameters(sites: Sites, result: FederationResult, run: Experiment) -> FittedParameters:
-    """The consensus with parameters; without any, the reason is in the log and in the sources."""
+def fit_parameters(
+    sites: Sites, result: FederationResult, run: Experiment
+) -> FittedParameters | None:
+    """The consensus with parameters, where the run wants any; without any, the reason is in the log
+    and in the sources."""
+    if run.rounds.parameters != "federated":
+        return None
     ask = {"categorical": _tables, "gaussian": _equations, "mixed": _of_both_kinds}
     asked = sites.only({reply.client for reply in result.replies})
     try:

@@ -167,13 +167,10 @@ def further_rounds(grid: Grid, run: Experiment, before: ServerState | None) -> F
         if missing:
             LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
     state, seconds = run_rounds(shaken, run)
-    if run.consensus.choose != "smhd":
-        began = time.process_time()
-        state = choose_by_counts(sites, state, run)
-        seconds += time.process_time() - began
-    fitted = None
-    if run.rounds.parameters == "federated":
-        fitted = fit_parameters(sites, state.fused, run)
+    began = time.process_time()
+    state = choose_by_counts(sites, state, run)
+    seconds += time.process_time() - began
+    fitted = fit_parameters(sites, state.fused, run)
     grouping = find_groups(sites, state, run, fitted)
     return Federated(state.fused, seconds, fitted, grouping)
 
