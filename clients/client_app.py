@@ -49,7 +49,7 @@ from fedbn.federation.family_message import ANSWERS, answer_request, answer_to_a
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
 from fedbn.federation.missing_shares import missing_shares, shares_text
-from fedbn.federation.policy import refusal
+from fedbn.federation.policy import SitePolicy, refusal
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.sums_message import (
@@ -185,12 +185,12 @@ _ALLOWED = (Request.require_offers, Request.require_contract, Request.require_ad
 _LEARNING = (*_ALLOWED, Request.require_private, Request.require_task)
 _EXACT = (
     Request.require_public,
-    Request.require_counts,
+    SitePolicy.require_exact,
     *_ALLOWED,
-    Request.require_open,
+    SitePolicy.require_open,
     Request.require_task,
 )
-_HISTOGRAMS = (Request.require_public, Request.require_histograms)
+_HISTOGRAMS = (Request.require_public, SitePolicy.require_histograms)
 _CUTS = (*_HISTOGRAMS, Request.require_peers, Request.require_offers)
 _COLUMNS = (
     Request.require_version,
@@ -218,7 +218,7 @@ HANDLERS: Mapping[str, Handler] = {
     "query.moments": Handler(tell_moments, MOMENTS, _EXACT),
     "query.scatter": Handler(tell_scatter, SCATTERS, _EXACT),
     "query.conditional": Handler(tell_conditional, CONDITIONALS, _EXACT),
-    "train": Handler(train, STRUCTURES, (Request.require_open, *_LEARNING)),
+    "train": Handler(train, STRUCTURES, (SitePolicy.require_open, *_LEARNING)),
     "query.keys": Handler(keys, KEYS, (Request.require_peers, *_LEARNING)),
     "train.sums": Handler(sums, MASKED, (Request.require_peers,), masked=True),
 }

@@ -25,6 +25,7 @@ from clients.read_requests import record_of
 from clients.request import Node, Request, node_of
 from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
 from fedbn.federation.answer_budget import reserve_answer
+from fedbn.federation.policy import SitePolicy
 from fedbn.federation.records import DIAGNOSTICS
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.records import RecordFormat
@@ -61,14 +62,14 @@ class Handler:
     ----------
     answer : what the reply says; nothing of the table is read before all of `needs` hold.
     form : of the record of the reply.
-    needs : what must be allowed, in this order: methods of `Request`, by the names of which those
-        of the request's own class are called.
+    needs : what must be allowed, in this order: methods of the site's policy, and of `Request`, by
+        the names of which those of the request's own class are called.
     masked : whether the reply is a share of a masked sum, which has a budget of its own.
     """
 
     answer: Callable[[Request], Answer]
     form: RecordFormat | ArrayFormat
-    needs: tuple[Callable[[Request], None], ...] = ()
+    needs: tuple[Callable[[Request], None] | Callable[[SitePolicy], None], ...] = ()
     masked: bool = False
 
 
@@ -143,7 +144,8 @@ def _admit(
 def _answer(request: Request, handler: Handler) -> tuple[Message, list[str]]:
     """The reply to a request that everything allows, and what the log says of what was spent."""
     for need in handler.needs:
-        getattr(request, need.__name__)()
+        of_policy = need is getattr(SitePolicy, need.__name__, None)
+        getattr(request.site.policy if of_policy else request, need.__name__)()
     told = handler.answer(request)
     content = RecordDict({handler.form.name: _record(told.record, handler.form)})
     about = told.about() if request.shares_diagnostics else {}

@@ -168,10 +168,6 @@ class Request:
         if self.site.policy.secure_sums and self.site.peers is None:
             raise refusal("min-cohort", "secure-sums = true needs [peers] in the site's file")
 
-    def require_open(self) -> None:
-        """The site answers in the open."""
-        self.site.policy.require_open()
-
     def require_open_counts(self) -> None:
         """The site counts its numbers in the open; which columns hold some it tells in any case."""
         if question_of(self.message) is not None:
@@ -193,14 +189,6 @@ class Request:
         """A private run sends structures alone."""
         if self.guarantee is not None:
             raise refusal("max-epsilon", "a private run sends structures alone")
-
-    def require_counts(self) -> None:
-        """Exact counts may leave."""
-        self.site.policy.require_exact()
-
-    def require_histograms(self) -> None:
-        """Counts of numbers may leave."""
-        self.site.policy.require_histograms()
 
     @property
     def rows(self) -> int:

@@ -192,7 +192,7 @@ def _sum_table(asked: TableRequest, request: Request, session: ConfigRecord) -> 
     request.require_offers()
     request.require_contract()
     request.require_schema(schema)
-    request.require_counts()
+    request.site.policy.require_exact()
     terms = Terms.from_text(str(session["terms"]))
     place = terms.place_of(_key_of(session).public)
     if not isinstance(asked, CountRequest):
