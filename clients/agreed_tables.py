@@ -18,7 +18,6 @@ from fedbn.wording import count_of
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.data.schema import Schema
-    from fedbn.networks.family_counts import FamilyCounts
 
 ALL_PAIRS = Family(0, (1,))
 """Sums of products are of pairs of columns: they tell what families of one parent do."""
@@ -60,9 +59,19 @@ def table_of_products(
     names: Sequence[str] | None = None,
 ) -> Dataset:
     """The same where the sums of products of these pairs of the columns may leave, which is written
-    down; PolicyError where they may not."""
-    table = exact_table(request, schema, families, names)
-    request.enter_sums(_permitted_counts(request, table, tuple(pairs)))
+    down with the counts that they hold; PolicyError where they may not, or one of these is small.
+    """
+    from fedbn.privacy.counts_in_sums import counts_in_sums, rows_off_a_common_value
+
+    policy, least, counts = request.site.policy, request.site.policy.rule.least, None
+    table, pairs = exact_table(request, schema, families, names), tuple(pairs)
+    if least > 1:
+        policy.require_cells(np.array([request.rows]))
+        counts = counts_in_sums(table, pairs)
+    if counts is not None:
+        policy.permit_counts(counts, compared=True)
+        policy.require_cells(rows_off_a_common_value(table, pairs, least))
+    request.enter_sums(counts)
     return table
 
 
@@ -111,21 +120,3 @@ def table_of_masked_families(request: Request, schema: Schema, wanted: MixedFami
         policy.permit_counts(counts, compared=True)
     request.enter_sums(counts)
     return table
-
-
-def _permitted_counts(
-    request: Request, table: Dataset, pairs: tuple[tuple[int, int], ...]
-) -> FamilyCounts | None:
-    """The counts that sums of products of these pairs of columns hold; raises PolicyError where one
-    of them is too small."""
-    from fedbn.privacy.counts_in_sums import counts_in_sums, rows_off_a_common_value
-
-    policy, least = request.site.policy, request.site.policy.rule.least
-    if least <= 1:
-        return None
-    policy.require_cells(np.array([request.rows]))
-    counts = counts_in_sums(table, pairs)
-    if counts is not None:
-        policy.permit_counts(counts, compared=True)
-        policy.require_cells(rows_off_a_common_value(table, pairs, least))
-    return counts
