@@ -170,10 +170,14 @@ def _undecided_pairs(outcome: Outcome) -> Iterator[tuple[str, str, str, tuple[st
     for a, b in unknown_pairs(outcome):
         yield a, b, NEVER, ()
     heard = _heard(outcome)
+    owned = [frozenset(client.dags[0].names) for client in outcome.clients]
     for edge in outcome.consensus.dag.edges:
         found = heard.get(frozenset(edge))
-        if found is not None and found[1].lacking:
-            yield *edge, UNJUDGED, found[0].given
+        if found is None:
+            continue
+        given = found[0].given
+        if not any(own.issuperset({*edge, *given}) for own in owned):
+            yield *edge, UNJUDGED, given
 
 
 def _heard(outcome: Outcome) -> dict[frozenset[str], tuple[Step, Judges]]:

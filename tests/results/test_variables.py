@@ -129,6 +129,8 @@ def test_min_judges_are_counted_in_sites_and_told() -> None:
     asked = outcome_of(sites, min_judges=2)
     told = {row.parent + row.child: (row.judges, row.lacking) for row in judged_edge_rows(asked)}
     assert told["ac"] == (3, 1)
+    assert ("a", "c") in asked.consensus.dag.edges
+    assert undecided_rows(asked) == ()  # "one" has all of the separating set
     twice = mcbnc_path(
         [whole, DAG.from_edges("abc", ["ab"]), cut],
         variables="union",
