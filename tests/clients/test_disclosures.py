@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from flwr.app import ConfigRecord, Message, RecordDict
 
+from clients import read_requests
 from clients.door import FAILED, REFUSED
 from fedbn.data.schema import Schema
 from fedbn.errors import FedbnError
@@ -21,6 +22,8 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
+from fedbn.networks.family_counts import Family
+from fedbn.secure import requests
 from simulations.in_process_grid import InProcessGrid
 
 TABLE = "Raucher,b\n" + "ja,1\nnein,2\n" * 20
@@ -229,3 +232,15 @@ def test_a_report_is_logged_and_answered_with_a_receipt(
     assert "this site has no column 'age'" in caplog.text
     assert "forged" not in caplog.text
     assert site.log[0].words == "receipt of a report"
+
+
+def test_every_kind_of_sum_has_words_for_the_log() -> None:
+    assert set(read_requests._SUMS) == set(requests._KINDS)
+    families = (Family(0, ()), Family(1, (0,)))
+    for asked, words in (
+        (requests.CountRequest(families, own=False), "counts of 2 families"),
+        (requests.ScoreRequest(families[:1]), "own scores of 1 family"),
+        (requests.VoteRequest(None, classes=True), "votes on pairs"),
+    ):
+        question = read_requests.SumQuestion(requests.to_bytes(asked, bytes(32), 1), None)
+        assert question.words == words
