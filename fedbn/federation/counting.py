@@ -75,8 +75,8 @@ from fedbn.networks.family_counts import (
 )
 from fedbn.scores.family_scores import FIXED_POINT, family_scores
 
-ClassStates = Sequence[tuple[float, Sequence[PathState]]]
-"""The row weight of every class, and its states by preference."""
+ClassStates = Sequence[tuple[float, Iterable[PathState]]]
+"""The row weight of every class, and its states, both readings of all its paths."""
 
 Told = Mapping[str, tuple[FamilyAnswer, ...]]
 """Site -> its answers, one for each request."""
@@ -429,11 +429,11 @@ def open_counting(
     asked_too = (*asked_too, *sent_families(sent), *voted)
     if site_column is not None:
         opened = _over_sites(dialogue_about(result, settings, ess, seed), site_column, asked_too)
-        return replace(opened, structures=structures, split=split)
-    keeps = family_rule(result.path.knowledge, result.schema.names)
-    opened = dialogue_about(result, settings, ess, seed, tuple(filter(keeps, asked_too)))
-    opened = replace(opened, structures=structures, split=split)
-    return replace(opened, time=ChoosingTime(settings.seconds, SEARCHING))
+    else:
+        keeps = family_rule(result.path.knowledge, result.schema.names)
+        opened = dialogue_about(result, settings, ess, seed, tuple(filter(keeps, asked_too)))
+        opened = replace(opened, time=ChoosingTime(settings.seconds, SEARCHING))
+    return replace(opened, structures=structures, split=split)
 
 
 def dialogue_about(
@@ -445,7 +445,10 @@ def dialogue_about(
 ) -> Counting:
     """`open_dialogue` about all classes of a result, whose knowledge is kept."""
     return open_dialogue(
-        states_of_classes(result),
+        [
+            (fused.row_weight, (state for path in fused.paths for state in path_states(path)))
+            for fused in result.classes
+        ],
         result.schema,
         joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags),
         Candidate(result.row_weight, result.consensus.state, result.consensus.dag),
@@ -516,27 +519,15 @@ def open_dialogue(
     knowledge : what the structure keeps.
     """
     bounds = limits or CandidateLimits()
-    candidates = candidates_of(classes, schema, consensus, bounds, more)
+    preferred = [
+        (row_weight, sorted(states, key=lambda state: (state.mean_smhd, state.n_edges)))
+        for row_weight, states in classes
+    ]
+    candidates = candidates_of(preferred, schema, consensus, bounds, more)
     rounds = settings.count_rounds if settings.choose == "climb" else 0
     prior, time = EdgePrior.over(schema.n), ChoosingTime(settings.seconds)
     of = schema, pairs, consensus, candidates, rounds, ess, seed, bounds
     return Counting(*of, knowledge=knowledge, prior=prior, time=time)
-
-
-def states_of_classes(result: FederationResult) -> ClassStates:
-    """The states of all paths of every class, as candidates are listed."""
-    return [
-        (
-            fused.row_weight,
-            by_preference(state for path in fused.paths for state in path_states(path)),
-        )
-        for fused in result.classes
-    ]
-
-
-def by_preference(states: Iterable[PathState]) -> list[PathState]:
-    """The states of a class, both readings of all its paths, as candidates are listed."""
-    return sorted(states, key=lambda state: (state.mean_smhd, state.n_edges))
 
 
 def _sum(answers: Sequence[FamilyAnswer]) -> tuple[FamilyCounts, Ints]:

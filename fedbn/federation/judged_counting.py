@@ -77,13 +77,22 @@ class JudgedCounting:
         return None
 
     def next_families(self) -> tuple[Family, ...]:
-        """The families that are to be looked at next; none at the end."""
-        climbed = self.climb.done or self.rounds_left == 0 or self.time.is_searched
+        """The families that are to be looked at next, none at the end: those that moves from here
+        compare, and at first those of the candidates, within the limits, of which some site has all
+        columns. Where there are none, those of the moves over all pairs."""
+        climb, limits = self.climb, self.limits
+        climbed = climb.done or self.rounds_left == 0 or self.time.is_searched
         if self.ended or (self.begun and climbed):
             return ()
-        more = () if self.begun else self.candidates.families
         rows = sum(self.rows.values()) if self.rows else None
-        return families_to_look_at(self.climb, self.pairs, rows, self.limits, more)
+
+        def askable(families: Iterable[Family]) -> tuple[Family, ...]:
+            somewhere = [family for family in families if climb.judges([family])]
+            return within_limits(somewhere, climb.schema, rows, limits)
+
+        wanted = wanted_moves(climb, self.pairs)
+        more = () if self.begun else self.candidates.families
+        return askable(wanted.union(more)) or askable(wanted_moves(climb))
 
     def look_at(self, known: CountsOfSites | ScattersOfSites) -> JudgedCounting:
         """The dialogue once what was wanted is known."""
@@ -195,24 +204,6 @@ def by_moves(opened: Counting, columns: Columns, min_judges: int) -> JudgedCount
         row_weight=opened.consensus.row_weight,
         time=opened.time,
     )
-
-
-def families_to_look_at(
-    climb: JudgedClimb,
-    pairs: Bools,
-    rows: int | None,
-    limits: CandidateLimits,
-    more: Iterable[Family] = (),
-) -> tuple[Family, ...]:
-    """The families that moves from here compare, and some more, within the limits, of which some
-    site has all columns. Where there are none, those of the moves over all pairs."""
-
-    def askable(families: Iterable[Family]) -> tuple[Family, ...]:
-        somewhere = [family for family in families if climb.judges([family])]
-        return within_limits(somewhere, climb.schema, rows, limits)
-
-    wanted = wanted_moves(climb, pairs).union(more)
-    return askable(wanted) or askable(wanted_moves(climb))
 
 
 def with_moves(result: FederationResult, choice: CountedChoice) -> FederationResult:

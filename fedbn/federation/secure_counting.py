@@ -21,7 +21,7 @@ from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.errors import DataError, MessageError, NetworkError, QuorumError, StructureError
 from fedbn.federation.choice_record import counted_consensus
-from fedbn.federation.counting import Counting, by_preference, open_dialogue
+from fedbn.federation.counting import Counting, open_dialogue
 from fedbn.federation.family_message import FamilyAnswer
 from fedbn.federation.judged_counting import JudgedCounting, by_moves
 from fedbn.federation.secure_rounds import SecureResult
@@ -113,7 +113,7 @@ def open_summed(
     ]
     votes = result.votes
     return open_dialogue(
-        [(1.0, by_preference(states))],
+        [(1.0, states)],
         result.schema,
         votes.matrix(votes.classes.sum(axis=0)) > 0,
         Candidate(1.0, consensus.state, consensus.dag),
