@@ -11,7 +11,6 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 
 from fedbn.data.table_settings import TableSettings
-from fedbn.errors import ConfigError
 from fedbn.federation.reply_limits import Limits
 from fedbn.fusion.inputs import VARIABLES
 from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
@@ -316,9 +315,26 @@ class ConsensusSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_variables()
         summed, counted = self.aggregation != "open", self.choose != "smhd"
+        union, numbers = self.variables == "union", ("min_sites", "min_judges")
+        different = {
+            f"site-column = {self.site_column}": self.site_column is not None,
+            f"fusion = {self.fusion}": self.fusion not in OVER_UNION,
+        }
         wrong = {
+            **{
+                f"{name.replace('_', '-')} is {getattr(self, name)}, but it is for variables = "
+                "union: with variables = same every site has every column": (
+                    not union and getattr(self, name) > 1
+                )
+                for name in numbers
+            },
+            **{
+                f"variables = union does not go with {words} yet: it needs no site-column, and one "
+                f"of the fusions {', '.join(OVER_UNION)} (docs/different-variables.md has the "
+                "reason)": union and is_so
+                for words, is_so in different.items()
+            },
             f"groups is {self.groups}, but groups cannot be found from sums over all sites: use "
             "aggregation = open, or give them (groups-file)": (
                 requested_groups(self.groups) != 1 and summed
@@ -347,29 +363,6 @@ class ConsensusSettings(Settings):
             "vote-quorum, which counts sites": summed and self.quorum > 1,
         }
         refuse(wrong)
-
-    def _require_variables(self) -> None:
-        """Raise ConfigError for what is not defined where sites have different columns."""
-        if self.variables == "same":
-            for key, number in (("min-sites", self.min_sites), ("min-judges", self.min_judges)):
-                if number > 1:
-                    raise ConfigError(
-                        f"{key} is {number}, but it is for variables = union: with variables = "
-                        "same every site has every column"
-                    )
-            return
-        wrong = {
-            f"site-column = {self.site_column}": self.site_column is not None,
-            f"fusion = {self.fusion}": self.fusion not in OVER_UNION,
-        }
-        refuse(
-            {
-                f"variables = union does not go with {words} yet: it needs no site-column, and one "
-                f"of the fusions {', '.join(OVER_UNION)} (docs/different-variables.md has the "
-                "reason)": is_so
-                for words, is_so in wrong.items()
-            }
-        )
 
 
 @dataclass(frozen=True)
@@ -493,6 +486,7 @@ class Experiment(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         several, ladder = self.learner.max_structures, len(self.learner.ladder)
+        imputations = self.learner.imputations
         name, limit = self.consensus.aggregation, self.rounds.rounds_limit
         summed, choose = name != "open", self.consensus.choose
         union, cuts = self.consensus.variables == "union", self.tables.discretise != ()
@@ -510,6 +504,15 @@ class Experiment(Settings):
             ),
             f"{name} finds no structures among which {choose} could choose: use secure-sums, or "
             "choose = smhd": name == "moral-votes" and choose != "smhd",
+            # A site's file may have cells imputed, whatever the run says.
+            "groups = auto asks whether sites differ by more than chance, but structures of "
+            f"several imputations (here {imputations}) may differ by missing cells alone, where a "
+            "site imputes: set imputations = 1, give the number of groups, or, with variables = "
+            "same, take the learner bootstrap or credible": (
+                self.consensus.groups == "auto"
+                and imputations > 1
+                and (union or not self.learner.redraws)
+            ),
             f"variables = union does not go with discretise and aggregation = {name} (give cuts) "
             "yet (docs/different-variables.md has the reason)": (union and summed and cuts),
             "missing-variables makes clients with different variables: use --variables union": (
@@ -517,7 +520,6 @@ class Experiment(Settings):
             ),
         }
         refuse(wrong)
-        self._require_redrawn()
         told = self.learner.knowledge
         if self.consensus.known is None and told is not None and is_text(told):
             consensus = replace(self.consensus, known=read_knowledge(told))
@@ -533,20 +535,6 @@ class Experiment(Settings):
         """Equivalent sample size of the consensus' tables: its own setting, or the score's."""
         own = self.rounds.parameter_ess
         return self.learner.ess if own is None else own
-
-    def _require_redrawn(self) -> None:
-        """Raise ConfigError for groups tested against what missing cells alone change. A site's
-        file may have them imputed, whatever the run says. Where sites have different columns no
-        structures are redrawn."""
-        imputations = self.learner.imputations
-        redraws = self.learner.redraws and self.consensus.variables == "same"
-        if self.consensus.groups == "auto" and imputations > 1 and not redraws:
-            raise ConfigError(
-                "groups = auto asks whether sites differ by more than chance, but structures of "
-                f"several imputations (here {imputations}) may differ by missing cells alone, "
-                "where a site imputes: set imputations = 1, give the number of groups, or, with "
-                "variables = same, take the learner bootstrap or credible"
-            )
 
     @classmethod
     def of(cls, **values: Any) -> Experiment:
