@@ -25,7 +25,9 @@ def skeletons() -> dict[str, Any]:
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert len(blocks) == 3
     for block in blocks:
-        exec(block, names)
+        own: dict[str, Any] = {}
+        exec(block, own)
+        names |= own
     return names
 
 
