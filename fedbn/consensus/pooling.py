@@ -9,7 +9,7 @@ both, ties to "mean". Which path that was is `Consensus.pooling`.
 Where some inputs are far from that consensus (`fedbn.consensus.others`), the reading "best" then
 takes what the rest agrees on, by paths of the same poolings, once for all. Not where a path was
 cut short, θ is given, or inputs are about different variables. Of these the reading "best" takes
-what judges leave of the edge vote (`fedbn.consensus.judged_vote`), where that is much nearer.
+what the judges of pairs prefer (`fedbn.consensus.threshold`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling
 from fedbn.consensus.threshold import (
     Consensus,
     Reading,
+    choose_by_judges,
     consensus_beside_path,
     preference,
     select_consensus,
@@ -37,7 +38,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.treewidth import dag_treewidth
 
 NEARER = Fraction(19, 20)
-"""So much of the distance of a path's state must a judged vote have less than, to be taken."""
+"""So much of the distance of a path's state must a judged vote have less than, to say who judges."""
 
 P = TypeVar("P", bound=DeletionPath)
 Robust = Literal["best", "mean", "clip", "median"]
@@ -83,12 +84,17 @@ def select_among(
     >>> path.pooling, consensus.dag.edges
     ('mean', (('a', 'b'),))
     """
-    path, chosen = prefer(paths, lambda path: select_consensus(path, reading, theta, max_treewidth))
+    found = _consensus_of_each(
+        paths, lambda path: select_consensus(path, reading, theta, max_treewidth)
+    )
+    path, chosen = _preferred(found)
     if reading != "best" or theta is not None or path.cut_short:
         return path, chosen
     try:
         if path.inputs.observed is not None:
-            return path, _nearer_vote(path, chosen, max_treewidth, end) or chosen
+            vote = _judged_vote(path, end)
+            first = _nearer_vote(path, chosen, vote, max_treewidth) or chosen
+            return choose_by_judges(found, first, vote, max_treewidth)
         agree = partial(_consensus_of_some, path, max_treewidth, end)
         dag = agreed_by_rest(path.inputs, chosen.dag, agree)
     except _CutShortError:
@@ -96,13 +102,8 @@ def select_among(
     return path, chosen if dag is None else consensus_beside_path(chosen, dag, path, "others")
 
 
-def _nearer_vote(
-    path: McbncPath, chosen: Consensus, max_treewidth: int | None, end: float | None
-) -> Consensus | None:
-    """What judges leave of the edge vote, where that is nearer to the inputs by more than 5 %.
-
-    A little nearer says nothing: the distance counts edges of inputs that lack what separates their
-    ends. So much nearer says that the path has lost edges on its way down from a dense G+.
+def _judged_vote(path: McbncPath, end: float | None) -> DAG:
+    """What judges leave of the edge vote.
 
     Raises
     ------
@@ -119,9 +120,20 @@ def _nearer_vote(
     )
     if dag is None:
         raise _CutShortError
-    if max_treewidth is not None and dag_treewidth(dag) > max_treewidth:
+    return dag
+
+
+def _nearer_vote(
+    path: McbncPath, chosen: Consensus, vote: DAG, max_treewidth: int | None
+) -> Consensus | None:
+    """The vote as the consensus, where it is nearer to all inputs by more than 5 %.
+
+    A little nearer says nothing: the distance counts edges of inputs that lack what separates their
+    ends. So much nearer says that the path has lost edges on its way down from a dense G+.
+    """
+    if max_treewidth is not None and dag_treewidth(vote) > max_treewidth:
         return None
-    found = consensus_beside_path(chosen, dag, path, "vote")
+    found = consensus_beside_path(chosen, vote, path, "vote")
     return found if found.mean_smhd < NEARER * chosen.mean_smhd else None
 
 
@@ -171,9 +183,20 @@ def prefer(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Con
 
     choose : of a path, the consensus; the path knows its rivals, a lone one those that it had.
     """
-    candidates = []
+    return _preferred(_consensus_of_each(paths, choose))
+
+
+def _consensus_of_each(
+    paths: Sequence[P], choose: Callable[[P], Consensus]
+) -> list[tuple[P, Consensus]]:
+    """Every path, which then knows its rivals, with its consensus."""
+    found = []
     for path in paths:
         others = tuple((other.pooling, other.status) for other in paths if other is not path)
         told = replace(path, rivals=others or path.rivals)
-        candidates.append((told, choose(told)))
-    return min(candidates, key=lambda each: (each[1].mean_smhd, preference(each[1].state)))
+        found.append((told, choose(told)))
+    return found
+
+
+def _preferred(found: Sequence[tuple[P, Consensus]]) -> tuple[P, Consensus]:
+    return min(found, key=lambda each: (each[1].mean_smhd, preference(each[1].state)))

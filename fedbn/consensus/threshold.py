@@ -20,10 +20,15 @@ edges that a majority of their weight joins, and those above the threshold of `a
 costs little, and no hostile input can lead it away as it can a path; taken is it only where it is
 strictly nearer to the inputs than every state, so it is not computed where one of these is at LB. A
 path that was cut short by its limit of time or memory may have got hardly below G+, so there it
-competes in every reading. Where inputs are about
-different variables it competes only there: the votes are those of all who see both ends, also of
-inputs without what separates these, and so is the distance by which it would be chosen. What judges
-leave of it (`fedbn.consensus.judged_vote`) is taken there, if it is nearer by more than 5 %.
+competes in every reading.
+
+Where inputs are about different variables, the reading `best` chooses twice. An input without what
+separates two variables has a dependence between them, which counts in the distance to it. So the
+state that is nearest to all inputs, or what judges leave of the edge vote
+(`fedbn.consensus.judged_vote`) if it is nearer by more than 5 %, only says which inputs judge a
+pair. Then the states of all paths, that vote, and what the votes of these judges
+(`fedbn.consensus.votes_of_judges`) elect compete by the distance to these judges. Distances and the
+bound are told to all inputs nevertheless.
 
 Where inputs are far from what the rest agrees on, the reading `best` takes the consensus that the
 rest has by itself, the reading `others`, with its distance and bound to all inputs. That is looked
@@ -55,6 +60,7 @@ from fedbn.consensus.votes import (
     smhd_sums_of,
     votes_of,
 )
+from fedbn.consensus.votes_of_judges import votes_of_judges
 from fedbn.errors import ConfigError
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.union import precedence_of
@@ -78,9 +84,9 @@ class PathState:
     Attributes
     ----------
     theta : all deletions with running maximum <= θ are done; None: G+ itself.
-    reading : "search" or "refusion"; "vote", what the votes on edges elect, and where inputs have
-        different variables judges leave of it; "others", the consensus of the inputs that are not
-        far.
+    reading : "search" or "refusion"; "vote", what the votes on edges elect, where inputs have
+        different variables those of judges, or what judges leave of all votes; "others", the
+        consensus of the inputs that are not far.
     pooling : of its path.
     deletions : how many deletions that is.
     names, structure : its names, and whichever takes fewer bytes, its arcs (parent, child) as
@@ -189,6 +195,42 @@ def consensus_beside_path(
     return _consensus_at(state, dag, path, (*chosen.states, state), votes)
 
 
+def choose_by_judges(
+    found: Sequence[tuple[McbncPath, Consensus]],
+    first: Consensus,
+    vote: DAG,
+    max_treewidth: int | None = None,
+) -> tuple[McbncPath, Consensus]:
+    """The path and the consensus that the judges of pairs prefer, with its distances to all inputs.
+
+    Parameters
+    ----------
+    found : every path of inputs about different variables, with the consensus on it.
+    first : the consensus by which pairs are judged.
+    vote : what judges leave of the edge vote.
+    max_treewidth : see `select_consensus`.
+    """
+    path = next(each for each, _ in found if each.pooling == first.pooling)
+    votes, heard = votes_of(path.inputs), votes_of_judges(path.inputs, first.dag)
+    elected = [state.dag for state in _elected_states(path, heard)]
+    beside = [_state_of(path, "vote", dag, votes) for dag in dict.fromkeys([*elected, vote])]
+    states = [*(state for _, each in found for state in each.states), *beside]
+    smhd, shd = _distances([state.structure for state in states], heard)
+    told = [
+        replace(state, mean_smhd=near, mean_shd=shown)
+        for state, near, shown in zip(states, smhd, shd, strict=True)
+    ]
+    preferred = _choose_within(told, max_treewidth)
+    chosen = states[told.index(preferred)]
+    path, other = next(each for each in found if each[0].pooling == chosen.pooling)
+    compared = (*other.states, chosen) if chosen in beside else other.states
+    dag = nearest_member(chosen.dag, votes, path.knowledge)
+    consensus = _consensus_at(chosen, dag, path, compared, votes)
+    if preferred != min(told, key=preference):
+        return path, _lower(consensus, votes, path.knowledge, max_treewidth, heard)
+    return path, consensus
+
+
 def choose_among(
     path: DeletionPath,
     states: tuple[PathState, ...],
@@ -268,11 +310,17 @@ def _choose_within(states: Sequence[PathState], max_treewidth: int | None) -> Pa
 
 
 def _lower(
-    consensus: Consensus, votes: Votes, knowledge: Knowledge | None, max_treewidth: int
+    consensus: Consensus,
+    votes: Votes,
+    knowledge: Knowledge | None,
+    max_treewidth: int | None,
+    heard: Votes | None = None,
 ) -> Consensus:
-    """The consensus after changes of single edges, within the bound, that lower the mean SMHD."""
-    possible = votes.total if votes.seen is None else votes.seen
-    given = votes.matrix(votes.moral), possible, knowledge
+    """The consensus after changes of single edges, within the bound, that lower the mean SMHD, to
+    those that are heard where these are not all."""
+    lowered = heard or votes
+    possible = lowered.total if lowered.seen is None else lowered.seen
+    given = lowered.matrix(lowered.moral), possible, knowledge
     lowest = descend_by_votes(consensus.dag, *given, max_treewidth)
     dag = nearest_member(lowest, votes, knowledge)
     distance = mean_smhd_by_votes(dag, votes)
@@ -365,12 +413,7 @@ def _measure(
     path: DeletionPath, reading: StateReading, structures: Sequence[Structure], votes: Votes
 ) -> list[PathState]:
     """States with their distances; structures: of each, at the first B thresholds."""
-    from fedbn._core.consensus import shd_sums
-
-    total = votes.total
-    smhd = smhd_sums_of(structures, votes)
-    given = len(votes.names), votes.pairs, votes.classes, total, votes.seen
-    shd = shd_sums(list(structures), *given)
+    smhd, shd = _distances(structures, votes)
     thetas = (None, *path.thetas)
     for structure in structures:
         structure.flags.writeable = False
@@ -383,11 +426,23 @@ def _measure(
             names=path.names,
             structure=structure,
             n_edges=_size(structure),
-            mean_smhd=Fraction(int(smhd[b]), total),
-            mean_shd=Fraction(int(shd[b]), total),
+            mean_smhd=smhd[b],
+            mean_shd=shd[b],
         )
         for b, structure in enumerate(structures)
     ]
+
+
+def _distances(
+    structures: Sequence[Structure], votes: Votes
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Of each its mean SMHD and its mean SHD."""
+    from fedbn._core.consensus import shd_sums
+
+    given = len(votes.names), votes.pairs, votes.classes, votes.total, votes.seen
+    smhd, shd = smhd_sums_of(structures, votes), shd_sums(list(structures), *given)
+    total = votes.total
+    return [Fraction(int(d), total) for d in smhd], [Fraction(int(d), total) for d in shd]
 
 
 def _size(structure: Structure) -> int:

@@ -1,11 +1,8 @@
-"""Which pairs of variables a site judges, where sites have different variables.
+"""Pairs of variables that sites judge, compared, where sites have different variables.
 
-A site without m in x -> m -> y rightly joins x and y, which sites with m do not. So sites of one
-population differ by what they lack; and as what is lacking also leads a learner to other optima
-near by, no site judges a pair around something that it lacks. By the consensus of all sites:
-
-    a site judges {x, y}  if it has both, and no path of its moral graph leads from x to y whose
-                          inner variables, at least one, are all lacking at the site.
+A site judges a pair if no path through what it lacks leads from one variable to the other, in the
+moral graph of the consensus of all sites (`fedbn.consensus.votes_of_judges`). There sites of one
+population differ by what they lack, and a learner without a variable ends in other optima near by.
 
 What a site does not judge is no evidence: it has neither joined the pair nor left it out. Two sites
 that judge no pair together cannot be said to differ.
@@ -16,33 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bools, Floats
-from fedbn.graphs.components import strong_labels
-
-
-def judged_pairs(has: Bools, moral: Bools) -> Bools:
-    """bool [n, n], symmetric: the pairs that a site judges.
-
-    Parameters
-    ----------
-    has : bool [n], the variables of the site.
-    moral : bool [n, n], the moral graph of the consensus.
-
-    Examples
-    --------
-    >>> chain = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=np.bool_)
-    >>> int(judged_pairs(np.array([True, False, True]), chain).sum())
-    0
-    >>> judged_pairs(np.array([True, True, False]), chain).astype(int).tolist()
-    [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-    """
-    judged: Bools = np.outer(has, has)
-    np.fill_diagonal(judged, False)
-    lacking = np.flatnonzero(~has)
-    labels = strong_labels(moral[np.ix_(lacking, lacking)])
-    for label in np.unique(labels):
-        around = moral[lacking[labels == label]].any(axis=0)
-        judged &= ~np.outer(around, around)
-    return judged
 
 
 def means_of_judges(shares: Floats, judges: Bools | None) -> Floats:

@@ -3,7 +3,7 @@
 SMHD compares moral graphs, so a site is the list of pairs that its moral graph has. A site that
 sends several DAGs has the share of them, by weight. Shares are rounded to multiples of 2^-20, so
 that sums of their products are exact in whatever order they are summed. Where sites have different
-variables, each judges some of the pairs (`fedbn.groups.judged_pairs`).
+variables, each judges some of the pairs (`fedbn.consensus.votes_of_judges`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from itertools import pairwise
 import numpy as np
 
 from fedbn.arrays import Bools, Floats, Indices, Ints
+from fedbn.consensus.votes_of_judges import judged_pairs
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
-from fedbn.groups.judged_pairs import judged_pairs
 
 UNIT = 2.0**-20
 BLOCK = 512

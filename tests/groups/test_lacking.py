@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from fedbn.consensus.votes_of_judges import judged_pairs
 from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, FedbnWarning, StructureError
 from fedbn.federation.settings import ConsensusSettings
@@ -29,7 +30,7 @@ from fedbn.groups.cut import cut_by_test, cut_into
 from fedbn.groups.differences import differences_of
 from fedbn.groups.fusing import GroupFusion
 from fedbn.groups.grouping import given_groups, group_sites
-from fedbn.groups.judged_pairs import judged_pairs, pairs_apart
+from fedbn.groups.judged_pairs import pairs_apart
 from fedbn.groups.one_population import explained_by_parts
 from fedbn.groups.profiles import (
     SiteStructures,
