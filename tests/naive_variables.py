@@ -24,6 +24,7 @@ from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from tests import naive_consensus as naive
+from tests import naive_groups
 from tests.naive_consensus import Matrix
 from tests.naive_knowledge import class_keeps, keeps, settled
 
@@ -243,6 +244,36 @@ def marginal(dag: Matrix, nodes: list[int]) -> Matrix:
     return out
 
 
+def heard(sites: list[Site], x: int, y: int, dag: Matrix) -> list[Site]:
+    """Who judges a pair by a DAG; where nobody does, who has both and does not join them, or else
+    all who have both."""
+
+    def is_judge(site: Site) -> bool:
+        has = [v in site.nodes for v in range(len(dag))]
+        moral = naive.moral_without(dag, naive.ancestors(dag, set(site.nodes)), set())[0]
+        return naive_groups.judges(x, y, has, [set(np.flatnonzero(row)) for row in moral])
+
+    seeing = [site for site in sites if site.sees(x, y)]
+    judging = [site for site in seeing if is_judge(site)]
+    return judging or [site for site in seeing if not joins(site, x, y)] or seeing
+
+
+def joins(site: Site, x: int, y: int) -> bool:
+    """Whether a site's moral graph does."""
+    return bool(naive.moral(site.dag)[site.nodes.index(x), site.nodes.index(y)])
+
+
+def distance_to_judges(dag: Matrix, sites: list[Site], first: Matrix) -> Fraction:
+    """The same as `distance`, over those who are heard on each pair by the first DAG."""
+    total = sum((site.weight for site in sites), Fraction(0))
+    found = Fraction(0)
+    for x, y in combinations(range(len(dag)), 2):
+        joined = naive.moral(dag)[x, y]
+        for site in heard(sites, x, y, first):
+            found += site.weight * (joins(site, x, y) != joined)
+    return found / total
+
+
 def bound(sites: list[Site], n: int) -> Fraction:
     """D8: pair by pair the smaller of the weights for and against, of those who see it."""
     total = sum((site.weight for site in sites), Fraction(0))
@@ -272,19 +303,19 @@ def random_sites(
     With `several` a third of the sites send a second DAG.
     """
     names = list(range(n))
-    shared = _random_dag(n, density, rng)
+    shared = random_dag(n, density, rng)
     alike = rng.random() < 0.5
     sites = []
     for i in range(r):
         nodes = [v for v in names if rng.random() >= missing or v % r == i]
-        dag = shared if alike else _random_dag(n, density, rng)
+        dag = shared if alike else random_dag(n, density, rng)
         for _ in range(1 + (several and rng.random() < 1 / 3)):
             own = dag[np.ix_(nodes, nodes)] & (rng.random((len(nodes), len(nodes))) < 0.9)
             sites.append(Site(list(nodes), own, Fraction(int(rng.integers(1, 4))), i))
     return sites
 
 
-def _random_dag(n: int, density: float, rng: np.random.Generator) -> Matrix:
+def random_dag(n: int, density: float, rng: np.random.Generator) -> Matrix:
     place = rng.permutation(n)
     return np.triu(rng.random((n, n)) < density, k=1)[np.ix_(place, place)]
 

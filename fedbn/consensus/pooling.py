@@ -38,7 +38,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.treewidth import dag_treewidth
 
 NEARER = Fraction(19, 20)
-"""So much of the distance of a path's state must a judged vote have less than, to say who judges."""
+"""A judged vote with less than so much of the distance of a path's state says who judges."""
 
 P = TypeVar("P", bound=DeletionPath)
 Robust = Literal["best", "mean", "clip", "median"]
@@ -63,6 +63,7 @@ def select_among(
     theta: Fraction | float | str | None = None,
     max_treewidth: int | None = None,
     end: float | None = None,
+    by_judges: bool = True,
 ) -> tuple[McbncPath, Consensus]:
     """The path that holds the preferred state, and the consensus: on it, of those inputs that are
     not far from what they agree on, or what judges leave of the edge vote.
@@ -74,6 +75,7 @@ def select_among(
     end : of `time.monotonic()`, when the search for what the rest agrees on, or for what judges
         leave of the vote, has to stop; then the consensus on the path is taken, and says so
         (`Consensus.rest_cut_short`).
+    by_judges : whether judges of pairs choose, where inputs are about different variables.
 
     Examples
     --------
@@ -84,17 +86,16 @@ def select_among(
     >>> path.pooling, consensus.dag.edges
     ('mean', (('a', 'b'),))
     """
-    found = _consensus_of_each(
-        paths, lambda path: select_consensus(path, reading, theta, max_treewidth)
-    )
-    path, chosen = _preferred(found)
+    path, chosen = prefer(paths, lambda path: select_consensus(path, reading, theta, max_treewidth))
     if reading != "best" or theta is not None or path.cut_short:
         return path, chosen
     try:
         if path.inputs.observed is not None:
             vote = _judged_vote(path, end)
             first = _nearer_vote(path, chosen, vote, max_treewidth) or chosen
-            return choose_by_judges(found, first, vote, max_treewidth)
+            if not by_judges:
+                return path, first
+            return path, choose_by_judges(path, chosen, first, vote, max_treewidth)
         agree = partial(_consensus_of_some, path, max_treewidth, end)
         dag = agreed_by_rest(path.inputs, chosen.dag, agree)
     except _CutShortError:
@@ -183,20 +184,9 @@ def prefer(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Con
 
     choose : of a path, the consensus; the path knows its rivals, a lone one those that it had.
     """
-    return _preferred(_consensus_of_each(paths, choose))
-
-
-def _consensus_of_each(
-    paths: Sequence[P], choose: Callable[[P], Consensus]
-) -> list[tuple[P, Consensus]]:
-    """Every path, which then knows its rivals, with its consensus."""
-    found = []
+    candidates = []
     for path in paths:
         others = tuple((other.pooling, other.status) for other in paths if other is not path)
         told = replace(path, rivals=others or path.rivals)
-        found.append((told, choose(told)))
-    return found
-
-
-def _preferred(found: Sequence[tuple[P, Consensus]]) -> tuple[P, Consensus]:
-    return min(found, key=lambda each: (each[1].mean_smhd, preference(each[1].state)))
+        candidates.append((told, choose(told)))
+    return min(candidates, key=lambda each: (each[1].mean_smhd, preference(each[1].state)))

@@ -26,7 +26,7 @@ Where inputs are about different variables, the reading `best` chooses twice. An
 separates two variables has a dependence between them, which counts in the distance to it. So the
 state that is nearest to all inputs, or what judges leave of the edge vote
 (`fedbn.consensus.judged_vote`) if it is nearer by more than 5 %, only says which inputs judge a
-pair. Then the states of all paths, that vote, and what the votes of these judges
+pair. Then the states of that path, that vote, and what the votes of these judges
 (`fedbn.consensus.votes_of_judges`) elect compete by the distance to these judges. Distances and the
 bound are told to all inputs nevertheless.
 
@@ -196,39 +196,39 @@ def consensus_beside_path(
 
 
 def choose_by_judges(
-    found: Sequence[tuple[McbncPath, Consensus]],
+    path: McbncPath,
+    chosen: Consensus,
     first: Consensus,
     vote: DAG,
     max_treewidth: int | None = None,
-) -> tuple[McbncPath, Consensus]:
-    """The path and the consensus that the judges of pairs prefer, with its distances to all inputs.
+) -> Consensus:
+    """The consensus that the judges of pairs prefer, with its distances to all inputs.
 
     Parameters
     ----------
-    found : every path of inputs about different variables, with the consensus on it.
+    path : of inputs about different variables.
+    chosen : the consensus on it.
     first : the consensus by which pairs are judged.
     vote : what judges leave of the edge vote.
     max_treewidth : see `select_consensus`.
     """
-    path = next(each for each, _ in found if each.pooling == first.pooling)
     votes, heard = votes_of(path.inputs), votes_of_judges(path.inputs, first.dag)
     elected = [state.dag for state in _elected_states(path, heard)]
     beside = [_state_of(path, "vote", dag, votes) for dag in dict.fromkeys([*elected, vote])]
-    states = [*(state for _, each in found for state in each.states), *beside]
+    states = [*chosen.states, *beside]
     smhd, shd = _distances([state.structure for state in states], heard)
     told = [
         replace(state, mean_smhd=near, mean_shd=shown)
         for state, near, shown in zip(states, smhd, shd, strict=True)
     ]
     preferred = _choose_within(told, max_treewidth)
-    chosen = states[told.index(preferred)]
-    path, other = next(each for each in found if each[0].pooling == chosen.pooling)
-    compared = (*other.states, chosen) if chosen in beside else other.states
-    dag = nearest_member(chosen.dag, votes, path.knowledge)
-    consensus = _consensus_at(chosen, dag, path, compared, votes)
+    state = states[told.index(preferred)]
+    compared = (*chosen.states, state) if state in beside else chosen.states
+    dag = nearest_member(state.dag, votes, path.knowledge)
+    consensus = _consensus_at(state, dag, path, compared, votes)
     if preferred != min(told, key=preference):
-        return path, _lower(consensus, votes, path.knowledge, max_treewidth, heard)
-    return path, consensus
+        return _lower(consensus, votes, path.knowledge, max_treewidth, heard)
+    return consensus
 
 
 def choose_among(

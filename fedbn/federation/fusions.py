@@ -143,7 +143,9 @@ def fuse_weighted(
         made = brought_to(made, known)
     if not isinstance(made, DAG):
         reading = cast(Reading, settings.reading)
-        return made, *select_among(made, reading, theta, settings.max_treewidth, end)
+        by_judges = settings.choose == "smhd"  # counts begin where they do under masks
+        width = settings.max_treewidth
+        return made, *select_among(made, reading, theta, width, end, by_judges)
     if settings.max_treewidth is not None:
         _require_width(made, settings)
     if theta is not None:

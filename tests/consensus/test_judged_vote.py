@@ -121,28 +121,3 @@ def test_within_a_treewidth_it_is_nearer_than_what_the_path_gives_there() -> Non
     assert min(state.mean_smhd for state in states) < consensus.mean_smhd
     (said,) = (words for words in remarks(path, consensus) if "judges separate" in words)
     assert "by more than 5 % than what the path gives" in said
-
-
-@given(seed=st.integers(0, 100_000))
-@settings(max_examples=40, deadline=None)
-def test_it_is_taken_where_it_is_nearer_by_more_than_the_margin(seed: int) -> None:
-    """And keeps the knowledge, where there is some."""
-    rng = np.random.default_rng(seed)
-    n, r = int(rng.integers(3, 7)), int(rng.integers(2, 7))
-    dags, weights = as_dags(random_sites(rng, n, r, 0.4, 0.6), n)
-    known = random_knowledge(rng, n) if rng.random() < 0.5 else None
-    paths = mcbnc_paths(dags, weights, variables="union", knowledge=known)
-    _, path = prefer(paths, select_consensus)
-    _, chosen = select_among(paths)
-    assert known is None or not known.breaches(chosen.dag)
-    inputs = merge_inputs(dags, weights, "union")
-    vote = judged_vote_of(inputs, knowledge=known)
-    assert known is None or not known.breaches(vote)
-    distance = mean_smhd_by_votes(vote, votes_of(inputs))
-    is_nearer = inputs.observed is not None and distance < NEARER * path.mean_smhd
-    if inputs.observed is not None:
-        assert (chosen.reading == "vote") == is_nearer
-        assert chosen.dag == (vote if is_nearer else path.dag)
-        assert chosen.mean_smhd == min(path.mean_smhd, distance if is_nearer else path.mean_smhd)
-    _, narrow = select_among(paths, max_treewidth=n)
-    assert narrow.dag == chosen.dag
