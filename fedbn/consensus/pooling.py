@@ -66,7 +66,7 @@ def select_among(
     by_judges: bool = True,
 ) -> tuple[McbncPath, Consensus]:
     """The path that holds the preferred state, and the consensus: on it, of those inputs that are
-    not far from what they agree on, or what judges leave of the edge vote.
+    not far from what they agree on, or what the judges of pairs prefer.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ def _rest_cut_short(path: DeletionPath) -> str:
     if isinstance(path, McbncPath) and path.inputs.observed is not None:
         return (
             "the limit of time or memory ended the search for the edge vote without the edges that "
-            "judges separate: it may be much nearer to the sites' structures than this consensus"
+            "judges separate, and no judges of pairs chose: another structure may be much nearer"
         )
     return (
         "some inputs are far from the consensus, and the limit of time or memory ended the search "
@@ -119,16 +119,17 @@ def _rest_cut_short(path: DeletionPath) -> str:
 
 
 def is_judged_vote(path: DeletionPath, consensus: Consensus) -> bool:
-    """Whether a consensus is what judges leave of the edge vote (`fedbn.consensus.judged_vote`)."""
+    """Whether a consensus is what judges leave of the edge vote (`fedbn.consensus.judged_vote`), or
+    what the votes of judges elect (`fedbn.consensus.votes_of_judges`)."""
     if consensus.reading != "vote" or not isinstance(path, McbncPath):
         return False
     return path.inputs.observed is not None and not path.cut_short
 
 
 _ON_JUDGED_VOTE = (
-    "the consensus is the edge vote without the edges that judges separate: it is nearer to the "
-    "sites' structures by more than 5 % than what the path gives (the readings search and "
-    "refusion keep to the path)"
+    "the consensus is the edge vote without the edges that judges separate, or what the sites "
+    "elect that judge a pair: it is nearer to the judges of pairs than what the path gives (the "
+    "readings search and refusion keep to the path)"
 )
 
 

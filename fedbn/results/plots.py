@@ -213,7 +213,7 @@ def _handles(axes: Sequence[Any], rows: Sequence[PathRow], summary: Summary) -> 
     selected = next((row for row in rows if row.selected), None)
     if selected is not None:
         at = "$G^+$" if selected.theta is None else rf"$\theta = {selected.theta}$"
-        vote = "what judges leave of the edge vote" if summary.is_judged_vote else "the edge vote"
+        vote = "the vote of judges" if summary.is_judged_vote else "the edge vote"
         at = {"vote": vote, "others": "what the others agree on"}.get(selected.reading, at)
         handles.append(Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, {at}"))
     levels = {label: line for axis in axes for line, label in zip(*_label_axis(axis), strict=True)}

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import fedbn as fb
-from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
+from fedbn.consensus.pooling import select_among
 from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, PluginError
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
@@ -26,6 +27,7 @@ from fedbn.graphs.random import random_dag
 from fedbn.learners import LEARNERS, LearnerSettings
 from fedbn.learners.plugins import learner_of
 from fedbn.setting import at_least, setting
+from tests.naive_variables import given, random_sites
 
 NAMES = "abcdef"
 DAGS = {f"s{k}": random_dag(NAMES, edges=7, rng=np.random.default_rng(k)) for k in range(4)}
@@ -164,3 +166,16 @@ def test_a_deployed_site_runs_the_plug_ins_that_its_file_names() -> None:
     with pytest.raises(PolicyError, match="offers"):
         Offers(learner=("ges",)).require_named(LearnerSettings(score="not-installed"))
     Offers().require_named(LearnerSettings())
+
+
+def test_counts_begin_at_what_is_nearest_to_all_sites() -> None:
+    """Where sites have different variables; judges of pairs choose only where structures do."""
+    rng = np.random.default_rng(50)
+    n, r = int(rng.integers(3, 7)), int(rng.integers(2, 7))
+    dags, _ = given(random_sites(rng, n, r, 0.4, 0.6), n)
+    paths = mcbnc_paths(dags, variables="union")
+    settings = ConsensusSettings(variables="union")
+    _, _, alone = fuse_weighted(dags, [1] * r, settings)
+    _, _, counted = fuse_weighted(dags, [1] * r, replace(settings, choose="counts"))
+    assert counted.dag == select_among(paths, by_judges=False)[1].dag
+    assert alone.dag == select_among(paths)[1].dag != counted.dag

@@ -57,7 +57,7 @@ def test_a_judged_vote_is_no_edge_vote_in_the_legend() -> None:
     outcome = Outcome(clients, path, consensus)
     figure = smhd_figure(path_rows(outcome), summarise(outcome))
     labels = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert "selected, what judges leave of the edge vote" in labels
+    assert "selected, the vote of judges" in labels
 
 
 def test_complexity_over_theta(tmp_path: Path) -> None:
