@@ -38,8 +38,8 @@ KnowledgeFile = Annotated[
     Path | None,
     typer.Option(
         "--knowledge",
-        help="A .json or .toml file with required edges, forbidden edges and tiers. All results "
-        "keep them.",
+        help="A .json or .toml file with required edges, forbidden edges and tiers. The consensus "
+        "obeys them.",
     ),
 ]
 NetworkDir = Annotated[
@@ -91,6 +91,8 @@ StudyFolder = Annotated[
     Path, typer.Option("--out", "-o", help="Folder of rows, figures and report.")
 ]
 LEARNING, TABLES = "Learning", "Tables"
+SIMULATED = {"share-diagnostics": True, "parameters": "federated"}
+"""What `simulate` wants unless it is told otherwise or the learner is private."""
 
 
 def require_known(option: str, names: Collection[str] | None, known: Collection[str]) -> None:
@@ -188,6 +190,8 @@ def simulation_settings() -> list[tuple[str, Setting]]:
     own = {each.key: each for each in settings_of(Experiment)}
     consensus = {each.key: each for each in settings_of(ConsensusSettings)}
     rounds = {each.key: each for each in settings_of(RoundSettings)}
+    shown = f"{SIMULATED['parameters']}, with a private learner none"
+    rounds["parameters"] = replace(rounds["parameters"], shown=shown)
     return [
         *(("Data", each) for each in settings_of(DataSettings)),
         *table_settings(),

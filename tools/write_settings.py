@@ -14,6 +14,7 @@ from pathlib import Path
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment, all_settings
 from fedbn.learners.table import users_of
+from simulations.options import SIMULATED
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT, PAGE = ROOT / "pyproject.toml", ROOT / "docs" / "settings.md"
@@ -26,15 +27,17 @@ Every setting has a key, and each program takes settings in its own ways:
 
 | program | settings as options | single settings by key | a file of settings |
 |---|---|---|---|
-| `fedbn simulate` | most: `--key value` | `--set key=value` | `--config run.toml` |
+| `fedbn simulate` | most, as `--key value` | `--set key=value` | `--config run.toml` |
 | `fedbn learn` | those of tables and learners | no | no |
 | `fedbn app` | no | `--set key=value` | `--config run.toml` |
 | `fedbn courier start` | no | `--set key=value` | `RUN.toml`, its argument |
 | `flwr run` | no | `--run-config "key=value"` | the app that `fedbn app` wrote |
 
 Client and site mean the same here: a site takes part in a run as one of its clients. A state is
-one of the values of a column. `none` means not given, both below and in a run config.
-`python tools/write_settings.py` writes this page from the settings themselves.
+one of the values of a column. `none` stands for a setting that is not given, both below and in a
+run config; for `parameters` alone it is a value: no parameters. With a private learner
+`fedbn simulate` has no defaults of its own. `python tools/write_settings.py` writes this page from
+the settings themselves.
 """
 
 
@@ -53,6 +56,8 @@ def page_text() -> str:
         words = each.help + (f" For {', '.join(users)}." if users else "")
         where = " Not in the run config." if each.local else ""
         default = each.shown or ("none" if each.default in (None, ()) else str(each.default))
+        if each.key in SIMULATED:
+            default += f" (`fedbn simulate`: {SIMULATED[each.key]})"
         sections.setdefault(title, []).append(f"| `{each.key}` | {default} | {words}{where} |")
     parts = [HEAD]
     for title, rows in sections.items():

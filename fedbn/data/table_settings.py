@@ -47,8 +47,8 @@ class TableSettings(Settings):
     )
     discretise: tuple[str, ...] = setting(
         (),
-        "Cut numbers into intervals of equal frequency, found by sums over all sites: 4 intervals "
-        "for every column of numbers, or age:4,bmi:3.",
+        "Cut numbers into intervals of equal frequency: 4 intervals for every column of numbers, "
+        "or age:4,bmi:3. In a run the cut points are found by sums over all sites.",
         shown="none",
     )
     numbers: tuple[str, ...] = setting(

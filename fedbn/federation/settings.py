@@ -248,18 +248,22 @@ class ConsensusSettings(Settings):
         at_least(1),
     )
     k_max: int = setting(
-        10, "Maximum number of neighbours that one deletion may redirect.", at_least(0)
+        10,
+        "Maximum size of the set H of a deletion: the neighbours that it turns into children.",
+        at_least(0),
     )
     quorum: int = setting(
         1,
         "Keep an arc in the fusion only if at least this many structures have it; above 1 the "
-        "fusion is no longer the union. For hundreds of sites with rare arcs of their own.",
+        "fusion is no longer the union. For hundreds of sites with rare arcs of their own. Secure "
+        "sums have vote-quorum instead.",
         at_least(1),
     )
     max_treewidth: int | None = setting(
         None,
         "Maximum treewidth of the consensus, so that exact inference stays possible. θ is chosen "
-        "among the structures within it, which then gain edges that fit.",
+        "among the structures within it. If that excludes the structure that would be chosen "
+        "otherwise, single edges of the chosen one are then changed within it.",
         at_least(0),
         shown="no limit",
     )
@@ -273,8 +277,9 @@ class ConsensusSettings(Settings):
     )
     max_edges_ratio: float | None = setting(
         3.0,
-        "Refuse a reply whose structures join more pairs of variables than this many times the "
-        "median client's (never one with at most two pairs per variable).",
+        "Maximum number of pairs of variables that a reply's structures join, as a multiple of the "
+        "median client's. A reply with more is refused, unless it has at most two pairs per "
+        "variable.",
         at_least(1),
     )
     seconds: float | None = setting(
@@ -300,8 +305,8 @@ class ConsensusSettings(Settings):
     )
     vote_quorum: int = setting(
         1,
-        "Secure sums: keep an arc in the fusion only if at least this many sites have it; above 1 "
-        "the fusion is no longer the union.",
+        "Secure sums, in place of quorum: keep an arc in the fusion only if at least this many "
+        "sites have it; above 1 the fusion is no longer the union.",
         at_least(1),
     )
     sum_retries: int = setting(
@@ -392,7 +397,10 @@ class RoundSettings(Settings):
     """What sites are asked for in all rounds; they are told it."""
 
     rounds_limit: int = setting(
-        1, "Maximum number of rounds; 1 is one-shot.", at_least(1), flags=("--rounds",)
+        1,
+        "Maximum number of rounds; 1 is one-shot.",
+        at_least(1),
+        flags=("--rounds-limit", "--rounds"),
     )
     parameters: str = setting(
         "none",

@@ -61,8 +61,8 @@ class LearnerSettings(Settings):
     learner: str = setting(
         "ges",
         "How a site learns. One structure: ges; xges0 (better scores, nearly as fast); xges and "
-        "ils (better still, slower); boss; hc; cg-dca; ordering; optimal (proven). Advised, where "
-        "ges is not good enough: boss for tables of numbers, ils for all others. "
+        "ils (better still, slower); boss; hc; cg-dca; ordering; optimal (proven). If ges is not "
+        "good enough, use boss for tables of numbers, and ils for all others. "
         "Several weighted structures: bootstrap, credible. Private: dp-climb, dp-ges, dp-moments "
         "(they need --schema).",
     )
@@ -122,8 +122,8 @@ class LearnerSettings(Settings):
     )
     knowledge: str | None = setting(
         None,
-        "A .json or .toml file with required edges, forbidden edges and tiers. Sites and consensus "
-        "keep them; a site may add its own.",
+        "A .json or .toml file with required edges, forbidden edges and tiers. The structures of "
+        "sites and the consensus obey them; a site may add knowledge of its own.",
     )
     turning: bool = setting(False, "Add the turning phase of GES.")
     repeat: bool = setting(False, "Repeat the phases of GES until none improves.")
@@ -183,7 +183,7 @@ class LearnerSettings(Settings):
         None,
         "Memory limit of an exact search, in MB.",
         positive_and_finite,
-        flags=("--memory",),
+        flags=("--search-memory-mb", "--memory"),
         shown="the free memory",
     )
 

@@ -29,8 +29,8 @@ def make_app(commands: Sequence[Command] = COMMANDS) -> typer.Typer:
     app = typer.Typer(
         name="fedbn",
         help="Federated learning of Bayesian-network structure: every table stays where it is, "
-        "only structures, column names and states leave a site, and a server fuses the structures "
-        "into one consensus network.",
+        "structures, column names and states leave a site, and counts and sums only if its policy "
+        "allows them; a server fuses the structures into one consensus network.",
         epilog=examples(
             "fedbn simulate --network alarm --clients 10 --rows 5000",
             "fedbn simulate --sites a.csv b.csv c.csv --score bic",

@@ -120,9 +120,8 @@ def credible(
     memory: Annotated[
         float | None,
         typer.Option(
-            min=0.0, show_default="half of what is free", rich_help_panel=LIMITS, help="Memory "
-                                                                                       "limit in "
-                                                                                       "GiB."
+            "--memory-gib", "--memory", min=0.0, show_default="half of what is free",
+            rich_help_panel=LIMITS, help="Memory limit in GiB.",
         ),
     ] = None,
     out: Annotated[
@@ -157,9 +156,9 @@ def credible(
 ) -> None:  # fmt: skip
     """Count, list and average all structures within a Bayes factor of the best one.
 
-    A structure is credible when its score is within ln(BF) of the best. The set is exact: nothing
-    is left out without proof, and counts are given as "at least" where a limit was met. Edges go to
-    standard output as CSV with their posteriors, counts to standard error.
+    A structure is credible when its score is within ln(BF) of the best. Nothing is left out without
+    proof, so the set is exact unless a limit was met; then counts are printed as "at least". Edges
+    go to standard output as CSV with their posteriors, counts to standard error.
     """
     with starting("loading the solvers", not (quiet or as_json)):
         from simulations.commands.credible import Output, Scored, Wanted, credible_and_report

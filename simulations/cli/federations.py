@@ -10,6 +10,7 @@ import typer
 
 from fedbn.errors import ConfigError
 from simulations.options import (
+    SIMULATED,
     Json,
     LedgerFile,
     Quiet,
@@ -22,9 +23,6 @@ from simulations.progress import starting
 
 if TYPE_CHECKING:
     from fedbn.federation.settings import Experiment
-
-SIMULATED = {"share-diagnostics": True, "parameters": "federated"}
-"""What `simulate` wants unless it is told otherwise."""
 
 
 @with_settings(simulation_settings)
@@ -63,7 +61,8 @@ def simulate(
         bool,
         typer.Option(
             "--tables/--no-tables",
-            help="Also write the consensus' parameters: network.json, consensus.bif, the report.",
+            help="Write the parameters of the consensus, if the run estimates them: network.json, "
+            "consensus.bif, and their tables in the report.",
         ),
     ] = True,
     ray_address: RayAddress = None,

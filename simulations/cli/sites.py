@@ -10,7 +10,7 @@ from simulations.options import examples, with_quiet
 
 site = typer.Typer(
     name="site",
-    help="Write a site's file of decisions, prepare its table, and answer requests that are files.",
+    help="Write a site's file, prepare its table, and answer requests that arrive as files.",
     no_args_is_help=True,
 )
 site.command(

@@ -44,8 +44,9 @@ def fuse(
     """Fuse structures into one consensus by MCBNC; θ is chosen after the search.
 
     The unrestricted fusion keeps every dependence of every input. Edges are deleted from it, the
-    least supported first, down to the empty graph. Of all states on that path, the one nearest to
-    the inputs (SMHD) is the consensus; a lower bound on the distance of any graph is given with it.
+    one with the smallest criticality first, down to the empty graph. The consensus is the state on
+    that path nearest to the inputs (SMHD), or what their votes on edges give if that is nearer. A
+    lower bound on the distance of any graph is printed with it.
     """
     with starting("reading the structures", not (quiet or as_json)):
         from fedbn.fusion.inputs import VARIABLES

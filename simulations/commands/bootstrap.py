@@ -70,8 +70,7 @@ def bootstrap(
         int,
         typer.Option(
             min=1,
-            help="Number of threads; it changes no result. Two take little more than half the time "
-            "of one.",
+            help="Number of threads. The result is the same with any number.",
         ),
     ] = 1,
     strengths: Annotated[

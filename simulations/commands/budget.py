@@ -22,8 +22,8 @@ def budget(
     """Show what the private runs of a ledger have spent together, and what is left.
 
     ε is per row of one site's table (one row added or removed), whoever sees the structures: the
-    server, other sites, the public. Runs add up in zCDP: two of ε 1 are less than ε 2. A run
-    counts from the moment it was reserved, whether it came to an end or not.
+    server, other sites, the public. The costs of runs are added up in zCDP: two runs of ε 1 cost
+    less than ε 2 together. A run counts from the moment it was reserved, whether it ended or not.
     """
     from simulations.terminal import print_json, print_table, rows_table
 

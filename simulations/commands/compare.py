@@ -59,7 +59,7 @@ def compare(
     network_dir: NetworkDir = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two structures: distances, directions, effects, and likelihood against the second.
+    """Compare a structure with another one: distances, directions, effects and likelihood.
 
     SMHD compares moral graphs; SHD, precision, recall and F1 compare equivalence classes; the
     measures of directions compare those that the classes determine. SID counts the ordered pairs of

@@ -28,9 +28,10 @@ class FuseOptions(Settings):
 
     method: str = setting(
         "mcbnc",
-        "mcbnc, or to compare with: union (all of the I-maps' edges), intersection, vote (edges "
-        "that enough inputs have), median (local optimum of the mean SMHD), genetic-union and "
-        "genetic-inputs (treewidth at most 5).",
+        "mcbnc, or to compare with: union (all edges of the inputs' minimal I-maps), intersection, "
+        "vote (edges that enough inputs have), median (local optimum of the mean SMHD), "
+        "genetic-union and genetic-inputs (treewidth at most 5).",
+        flags=("--method", "--fusion"),
     )
     reading: str = setting(
         "best",
@@ -41,12 +42,12 @@ class FuseOptions(Settings):
     )
     theta: str | None = setting(
         None,
-        "Use the state at this θ (0.5, 2/3) instead of the state nearest to the inputs: an edge is "
+        "Use the state at this θ (0.5, 2/3) instead of what is nearest to the inputs: an edge is "
         "deleted if cutting it takes at most θ edges per input, on average.",
     )
     k_max: int = setting(
         10,
-        "Maximum size of the set H of a deletion (neighbours turned into children).",
+        "Maximum size of the set H of a deletion: the neighbours that it turns into children.",
         at_least(0),
     )
     quorum: int = setting(
@@ -60,6 +61,7 @@ class FuseOptions(Settings):
         "Time limit of order, I-maps and deletions, in seconds. At its end the best state so far, "
         "or the edge vote of the inputs, is the result, marked as incomplete.",
         positive,
+        flags=("--seconds", "--consensus-seconds"),
     )
     robust: str = setting(
         "best",
@@ -104,7 +106,7 @@ class FuseOptions(Settings):
     )
     knowledge: Path | None = setting(
         None,
-        "A .json or .toml file with required edges, forbidden edges and tiers. All results keep "
+        "A .json or .toml file with required edges, forbidden edges and tiers. The consensus obeys "
         "them.",
     )
     polish: bool = setting(

@@ -64,11 +64,11 @@ def parameters(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Count in the sites' tables; write the network, its BIF and the report into the results.
+    """Estimate a consensus' parameters from the sites' tables; write network, BIF file and report.
 
     The columns are read as the run read them, under the agreed schema, except for those of --cuts,
-    which become intervals. All rows of these tables count, for no policy applies here; a site's
-    file with a rule for small counts (disclosure) is therefore refused.
+    which become intervals. All rows of these tables are used, because no policy applies here.
+    Therefore a site's file with a rule for small counts (disclosure) is refused.
     """
     from simulations.terminal import print_json
 

@@ -49,13 +49,14 @@ def query(
     given: Annotated[
         list[str] | None,
         typer.Option(
-            help="What was observed: --given X=a Y=b. For a column that was cut also a number."
+            help="What was observed: --given X=a Y=b. For a column that was cut you may give a "
+            "number instead."
         ),
     ] = None,
     do: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is set, not observed: --do X=a. What is --given is observed afterwards."
+            help="What is set, not observed: --do X=a. What --given names is observed after that."
         ),
     ] = None,
     versus: Annotated[
@@ -102,8 +103,8 @@ def query(
     site: Annotated[
         str | None,
         typer.Option(
-            help="For a results folder whose sites differ by constants in some numbers: the site "
-            "whose constants the network gets."
+            help="Site whose constants the network uses. For a results folder in which sites "
+            "differ by constants in some numbers."
         ),
     ] = None,
     average: Annotated[

@@ -12,10 +12,10 @@ from fedbn.data.tables import read_schema, table_stem
 from fedbn.errors import ConfigError, ResultsError
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of
-from simulations.options import Json, SchemaFile, TableFile, table_settings, with_settings
+from simulations.options import Json, SchemaFile, TableFile, form_settings, with_settings
 
 
-@with_settings(table_settings)
+@with_settings(form_settings)
 def new(
     table: TableFile,
     *,
@@ -34,8 +34,7 @@ def new(
 ) -> None:
     """Write a complete site's file for a table: every decision, with a comment on each line.
 
-    Only --missing, --separator, --decimal, --encoding, --header and --skip-lines have an effect
-    here. Nothing is overwritten. Read the file, then run fedbn site prepare.
+    Nothing is overwritten. Read the file, then run fedbn site prepare.
     """
     from simulations.commands.new_site import site_text
     from simulations.experiment import experiment_from
@@ -65,9 +64,10 @@ def prepare(
 ) -> None:
     """Read a site's table once, as its file decides, and keep a prepared copy beside it.
 
-    A deployed site answers from what is kept. Its contract, by its hash, is a run's `contract`.
-    Another table or other decisions are a new contract, which the site's log shows. Confirm it with
-    --replace: whoever compares answers under two contracts may find single rows.
+    A deployed site answers from this copy. The command prints the hash of the site's contract; a
+    run whose setting contract lists hashes accepts no other contract. Another table or other
+    decisions make a new contract, which the site's log records. Confirm it with --replace: whoever
+    compares answers under two contracts may find single rows.
     """
     from fedbn.federation.prepared_table import prepared_path, renew
     from simulations.sites.tables import open_site

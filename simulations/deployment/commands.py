@@ -54,8 +54,8 @@ def keys(
     With the certificates comes the configuration of a front for the SuperLink: Caddyfile and
     nginx.conf. Nothing is overwritten. Files that end in .key are private (mode 0600); of the
     others, sites need ca.pem and the server needs the sites' .pub files. The authority is valid for
-    ten years, the server's certificate for one: before it ends, --renew-server (alone) makes
-    another, and no site has to do anything.
+    ten years, the server's certificate for one. Before that expires, run the command with
+    --renew-server alone: it makes another, and no site has to do anything.
     """
     from simulations.deployment.front import Front
     from simulations.deployment.keys import make_keys, renew_server
@@ -88,9 +88,9 @@ def app_folder(
 ) -> None:
     """Write the Flower app that `flwr run` takes, with the settings of a deployed run.
 
-    A deployed run has no setting for the data: each site's own file names its table. With --set
-    network, table or sites it is the app of a simulation, for fedbn flower-run; no deployed site
-    answers it.
+    A deployed run has no setting for the data: each site's own file names its table. If you set
+    network, table or sites, the command writes the app of a simulation, for fedbn flower-run; no
+    deployed site answers that app.
     """
     from fedbn.federation.run_config import to_run_config
     from simulations.deployment.pin import bundle_digest

@@ -96,7 +96,8 @@ def go_on_with(
     without: Annotated[
         list[str] | None,
         typer.Option(
-            help="A site whose present reply the run no longer waits for; may be repeated."
+            help="Name of a site for whose reply to the current request the run no longer waits; "
+            "may be repeated."
         ),
     ] = None,
     as_json: Json = False,

@@ -58,10 +58,10 @@ def sweep(
 ) -> None:
     """Simulate every case of a grid or list of settings once, into one table.
 
-    A case is known by the hash of its settings and files, so a sweep that was interrupted, or
-    whose grid has grown, runs only what is new. results.csv and results.parquet have a row for
-    each case; fedbn.read_results reads them. Exit status 1 if a case failed; the next run tries
-    it again.
+    A case is identified by the hash of its settings and files, so after an interruption, or when
+    the grid has grown, only the cases without a row are run. results.csv and results.parquet have
+    a row for each case; fedbn.read_results reads them. The exit status is 1 if a case failed; the
+    next run tries that case again.
     """
     from simulations.sweeps.plan import read_plan
     from simulations.sweeps.slurm import Share

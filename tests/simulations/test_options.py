@@ -8,7 +8,13 @@ import typer
 from fedbn.data.columns import TABLE_SUFFIXES
 from fedbn.federation.run_config import run_config_keys
 from simulations.cli import app
-from simulations.options import learning_settings, simulation_settings
+from simulations.options import (
+    SIMULATED,
+    form_settings,
+    learning_settings,
+    simulation_settings,
+    table_settings,
+)
 
 KNOWN = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 GROUPS = ("courier", "site")
@@ -47,4 +53,22 @@ def test_options_of_a_simulation_are_settings_of_a_run() -> None:
         assert each.key in run_config_keys() or each.key in local or each.local
     flags = {flag for option in COMMANDS["learn"].params for flag in option.opts}
     for _, each in learning_settings(local=True):
-        assert set(each.flags or (f"--{each.key}",)) <= flags
+        assert {f"--{each.key}", *each.flags} <= flags
+
+
+def test_a_setting_of_a_simulation_is_an_option_by_its_key_with_its_default() -> None:
+    options = {flag: option for option in COMMANDS["simulate"].params for flag in option.opts}
+    assert {f"--{each.key}" for _, each in simulation_settings()} <= set(options)
+    assert options["--parameters"].show_default.startswith(SIMULATED["parameters"])
+
+
+def test_the_site_file_is_made_without_options_that_change_nothing() -> None:
+    flags = {flag for option in COMMANDS["site new"].params for flag in option.opts}
+    of_tables = {f"--{each.key}" for _, each in table_settings()}
+    assert flags & of_tables == {f"--{each.key}" for _, each in form_settings()}
+
+
+@pytest.mark.parametrize(("name", "unit"), [("credible", "gib"), ("learn", "mb")])
+def test_a_limit_of_memory_names_its_unit(name: str, unit: str) -> None:
+    (option,) = (each for each in COMMANDS[name].params if "--memory" in each.opts)
+    assert any(flag.endswith(unit) for flag in option.opts)

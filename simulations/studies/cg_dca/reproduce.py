@@ -29,14 +29,27 @@ def reproduce_cg_dca(
         list[str] | None, typer.Option(help=f"Only {', '.join(PARTS)}; may be repeated.")
     ] = None,
     variables: Annotated[
-        list[int] | None, typer.Option(min=2, help="gaussian: only this n; may be repeated.")
+        list[int] | None,
+        typer.Option(
+            min=2, help="Part gaussian: only this number of variables (n); may be repeated."
+        ),
     ] = None,
-    rows: Annotated[list[int] | None, typer.Option(min=2, help="gaussian: only this N.")] = None,
+    rows: Annotated[
+        list[int] | None,
+        typer.Option(min=2, help="Part gaussian: only this number of rows (N); may be repeated."),
+    ] = None,
     density: Annotated[
-        list[float] | None, typer.Option(min=0.0, help="gaussian: only this d.")
+        list[float] | None,
+        typer.Option(
+            min=0.0,
+            help="Part gaussian: only this density (d, edges per variable); may be repeated.",
+        ),
     ] = None,
     instances: Annotated[
-        int | None, typer.Option(min=1, show_default="10", help="gaussian: instances a setting.")
+        int | None,
+        typer.Option(
+            min=1, show_default="10", help="Part gaussian: number of instances of each setting."
+        ),
     ] = None,
     method: Annotated[
         list[str] | None, typer.Option(help="Only this method; may be repeated.")
@@ -49,10 +62,11 @@ def reproduce_cg_dca(
     ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
-    """Repeat the CG-DCA paper: section 5.1, Tables 1 to 8, start points, pricings; and fuse.
+    """Repeat the CG-DCA paper: section 5.1, Tables 1 to 8, start points and pricings.
 
-    Each case is one line of rows.jsonl; an interrupted study continues where it was. The report
-    has the cases that have ended so far.
+    The part federated is beyond the paper: consensuses of what CG-DCA and other learners find at
+    sites. Each case is one line of rows.jsonl; an interrupted study continues where it was. The
+    report has the cases that have ended so far.
     """
     began = time.monotonic()
     say_start("starting: loading the study", not quiet)

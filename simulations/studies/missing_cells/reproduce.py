@@ -10,7 +10,8 @@ from simulations.study_cases import study_settings
 
 @study_command("Missing cells", seeds=40)
 def reproduce_missing_cells(asked: Asked) -> dict[str, StudyPart]:
-    """Measure how far structures of imputed tables are from those of complete ones, and costs."""
+    """Measure how far structures of imputed tables are from those of complete tables, and how much
+    time imputing takes."""
     from simulations.studies.missing_cells.report import sections
     from simulations.studies.missing_cells.runs import cases, run_case
 

@@ -22,7 +22,8 @@ from simulations.study_cases import study_settings
 def reproduce_strengths(asked: Asked) -> dict[str, StudyPart]:
     """Measure the share of true edges among those with a strength of, for example, 80 %.
 
-    --network-dir has the networks of the R package bnRep. Without them, the part test has no cases.
+    For the part test, --network-dir must name a folder with the networks of the R package bnRep.
+    Without it, that part has no cases.
     """
     from fedbn.networks.catalog import networks_in
     from simulations.studies.strengths.cases import PARTS, cases, family_of
