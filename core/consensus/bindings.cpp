@@ -299,7 +299,8 @@ void consensus(nb::module_& m) {
             require_nodes({x, y}, input.n());
             require(x != y && !s[0].has(x) && !s[0].has(y), "x, y and S are disjoint");
             MinCut cut(input.n());
-            const int size = cut.find(input, x, y, s[0], NodeSet(input.n()));
+            cut.ask(x, y, s[0], NodeSet(input.n()));
+            const int size = cut.find(input);
             std::vector<std::pair<int, int>> arcs;
             if (size > 0)
                 for (const auto& [a, b] : cut.arcs(input)) arcs.emplace_back(a, b);

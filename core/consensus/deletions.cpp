@@ -87,10 +87,14 @@ void Deletions::forget_stale_entries() {
 void Deletions::wait(int number) {
     Edge& edge = edges_[number];
     edge.is_waiting = false;
+    edge.least_exact = kEveryCut;
     if (is_required(edge)) return;
-    for (int slot : edge.slots) {
-        if (slots_[slot].is_dead() || (edge.is_waiting && slots_[slot].bound >= edge.bound)) continue;
-        edge.bound = slots_[slot].bound;
+    for (int number : edge.slots) {
+        const Slot& slot = slots_[number];
+        if (slot.is_dead()) continue;
+        if (is_exact(slot)) edge.least_exact = std::min(edge.least_exact, slot.bound);
+        if (edge.is_waiting && slot.bound >= edge.bound) continue;
+        edge.bound = slot.bound;
         edge.is_waiting = true;
     }
     if (edge.is_waiting) waiting_.push({edge.bound, edge.x, edge.y, number});
@@ -171,9 +175,13 @@ void Deletions::bring_slots(Queue& queue) {
 }
 
 /// The search ends at the first operator on top of the queue that is exact: no slot that is left, and no
-/// edge that waits, can hold one before it in the order (Ψ, x, y, |H|, H).
+/// edge that waits, can hold one before it in the order (Ψ, x, y, |H|, H). A slot on top gets cuts until
+/// its bound is above the least Ψ that is known of an operator: few will be below it in the end.
 std::pair<Deletions::Outcome, int> Deletions::search_slots(std::int64_t patience) {
     Queue queue(*this);
+    Ratio least_exact = kEveryCut;
+    for (const Edge& edge : edges_)
+        if (edge.is_waiting) least_exact = std::min(least_exact, edge.least_exact);
     for (bring_slots(queue); !queue.empty(); bring_slots(queue)) {
         const bool stale = slots_[queue.top()].bound != queue.least();
         const int top = queue.pop();
@@ -194,7 +202,9 @@ std::pair<Deletions::Outcome, int> Deletions::search_slots(std::int64_t patience
             Ratio limit = kEveryCut;
             if (!queue.empty()) limit = queue.least();
             if (const Waiting* next = next_edge(); next && next->bound < limit) limit = next->bound;
+            if (least_exact < kEveryCut) limit = std::max(limit, least_exact);
             patience -= evaluate(top, limit);
+            if (is_exact(slots_[top])) least_exact = std::min(least_exact, slots_[top].bound);
         }
         if (!slots_[top].is_dead()) queue.push(top, slots_[top].bound);
     }
@@ -236,9 +246,10 @@ bool Deletions::apply(int number) {
     const int step = static_cast<int>(steps_.size()), edge = slot.edge;
     const auto [x, y] = std::pair(edges_[edge].x, edges_[edge].y);
     std::vector<std::pair<int, NodeSet>> lost;
+    cut_.ask(x, y, slot.f, slot.u);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         if (slot.cut[i] == 0) continue;
-        if (cut_.find(inputs_[i], x, y, slot.f, slot.u) == 0) continue;
+        if (cut_.find(inputs_[i]) == 0) continue;
         const auto arcs = cut_.arcs(inputs_[i]);
         if (arcs.empty()) continue;
         lost.emplace_back(static_cast<int>(i), inputs_[i].remove(arcs));

@@ -115,6 +115,7 @@ private:
         NodeSet joined;           // the inputs with an arc between x and y
         bool is_waiting = false;  // in the queue of edges, with `bound`
         Ratio bound;              // at most that of each of its slots that is not dead
+        Ratio least_exact;        // the least Ψ that was known of its operators when it was put there
     };
     struct Waiting {
         Ratio bound;
@@ -238,6 +239,7 @@ struct Deletions::Slot {  // what every step looks at comes first
     int edge = -1;  // -1: free
     Kind kind = Kind::operation;
     int whole = -1;  // of a rest: the slot of its operator H, valid or not
+    std::size_t first = 0;          // of the inputs before it that may judge every cut is exact
     std::size_t unknown = 0;        // inputs that may judge, of which the cut is not exact
     Ratio bound{kDeadSum, 1};       // of Ψ
     std::vector<std::int16_t> cut;  // of every input: v >= 0 exact; -1 - b: at least b

@@ -36,6 +36,7 @@ void Deletions::appoint(Slot& slot) {
     if (!is_one_enough_) slot.from = level_of(slot, &Lacking::least), slot.to = level_of(slot, &Lacking::most);
     slot.is_divided = is_anyone_divided(slot);
     slot.unknown = 0;
+    slot.first = 0;
     slot.bound = {0, 0};
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         if (!is_heard(slot, i)) continue;

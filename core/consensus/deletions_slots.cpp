@@ -53,6 +53,7 @@ void Deletions::make_root(int number) {
     slot.f = edge.other_parents;
     slot.u = edge.na;
     slot.unknown = inputs_.size();
+    slot.first = 0;
     slot.cut.resize(inputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); ++i) slot.cut[i] = edge.joined.has(int(i)) ? -2 : -1;
     is_whole_ ? void(slot.bound = bound_of(slot)) : appoint(slot);
@@ -77,6 +78,7 @@ int Deletions::copy(int slot) {
 void Deletions::forget(Slot& slot) {
     for (auto& cut : slot.cut) cut = static_cast<std::int16_t>(-1 - at_least(cut));
     slot.unknown = inputs_.size();
+    slot.first = 0;
 }
 
 /// Ψ of what is known of the cuts, where all inputs judge: their weighted mean, or their lower weighted
@@ -101,6 +103,7 @@ Ratio Deletions::median_of(const Slot& slot) const {
 void Deletions::change(Slot& slot, std::size_t i, int cut) {
     const int before = slot.cut[i], gain = at_least(cut) - at_least(before);
     slot.cut[i] = static_cast<std::int16_t>(cut);
+    if (cut < 0) slot.first = std::min(slot.first, i);
     if (!is_heard(slot, i)) return;
     slot.unknown += (cut < 0) - (before < 0);
     if (pooling_ != Pooling::median && !slot.is_divided)
@@ -114,13 +117,14 @@ bool Deletions::holds_later(int later, int earlier) const {
     const Slot &left = slots_[earlier], &right = slots_[later];
     const Edge &p = edges_[left.edge], &q = edges_[right.edge];
     if (left.edge != right.edge) return std::pair(p.x, p.y) < std::pair(q.x, q.y);
+    const auto size = [](const Slot& slot) { return count(slot.h) + (slot.kind == Slot::Kind::rest); };
+    if (const int a = size(left), b = size(right); a != b) return a < b;
     const auto first_h = [](const Slot& slot) {
         NodeSet h = slot.h;
         if (slot.kind == Slot::Kind::rest) h.insert(first(slot.u));
         return h;
     };
     const NodeSet h = first_h(left), other = first_h(right);
-    if (count(h) != count(other)) return count(h) < count(other);
     const int differ = first((h - other) | (other - h));
     return differ >= 0 && h.has(differ);
 }
@@ -186,12 +190,12 @@ bool Deletions::invalidate(Slot& slot, std::span<const std::pair<int, NodeSet>> 
 std::int64_t Deletions::evaluate(int number, Ratio limit) {
     Slot& slot = slots_[number];
     const auto [x, y] = std::pair(edges_[slot.edge].x, edges_[slot.edge].y);
-    const int more = k_max_ - count(slot.h);
+    cut_.ask_family(x, y, slot.f, slot.u, k_max_ - count(slot.h));
     std::int64_t made = 0;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    for (std::size_t& i = slot.first; i < inputs_.size(); ++i) {
         if (slot.cut[i] >= 0 || !is_heard(slot, i)) continue;
         if (slot.bound > limit) break;
-        change(slot, i, std::min(cut_.find_least(inputs_[i], x, y, slot.f, slot.u, more), largest_cut_));
+        change(slot, i, cut_.find_size(inputs_[i], at_least(slot.cut[i]), largest_cut_));
         ++made;
     }
     return made;

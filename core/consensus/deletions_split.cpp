@@ -120,7 +120,8 @@ bool Deletions::blame_below(const Input& g, const Slot& slot, int c, std::int64_
 /// with its undecided descendants.
 bool Deletions::blame_path(const Input& g, const Slot& slot, std::int64_t weight) {
     const auto [x, y] = std::pair(edges_[slot.edge].x, edges_[slot.edge].y);
-    const auto path = cut_.path(g, x, y, slot.high(), NodeSet(n_));
+    cut_.ask(x, y, slot.high(), NodeSet(n_));
+    const auto path = cut_.path(g);
     bool found = false;
     for (std::size_t k = 0; k + 1 < path.size(); ++k) {
         const int c = path[k], v = path[k + 1];

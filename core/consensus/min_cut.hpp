@@ -13,48 +13,39 @@ class MinCut {
 public:
     explicit MinCut(int n);
 
-    /// The minimum cut between x and y in moral(An({x, y} + low)) - (low + free).
-    int find(const Input& g, int x, int y, const Set auto& low, const Set auto& free) {
-        fill_inside(g, x, y, low);
-        return find_inside(g, x, y, low, free);
-    }
+    /// Which cuts are asked for next: between x and y in moral(An({x, y} + low)) - (low + free).
+    void ask(int x, int y, const Set auto& low, const Set auto& free) { ask_family(x, y, low, free, n_); }
     /// The same for a family, of which at most `more` of the undecided elements `free` are left out of
     /// S: with the nodes that are in An({x, y} + S) for every S (bounds 1 and 4 of `deletions.hpp`).
-    int find_least(const Input& g, int x, int y, const Set auto& low, const Set auto& free, int more) {
-        fill_inside(g, x, y, low);
-        if (count(free) > more)
-            for (int v = 0; v < g.n(); ++v)
-                if (count(g.descendants(v) & free) > more) inside_.insert(v);
-        return find_inside(g, x, y, low, free);
-    }
-    /// Nodes of a path from y to x in the graph of `find`, x first; empty where there is none.
-    std::vector<int> path(const Input& g, int x, int y, const Set auto& low, const Set auto& free) {
-        if (find(g, x, y, low, free) == 0) return {};
-        return any_path(g, x, y);
+    void ask_family(int x, int y, const Set auto& low, const Set auto& free, int more) {
+        x_ = x, y_ = y, more_ = more;
+        free_ = free, given_ = low;
+        given_.insert(x), given_.insert(y);
+        left_ = AllBelow{n_} - low - free;
     }
 
-    // What `find` leaves, for a value above 0.
-    /// Arcs of the input across the cut.
+    /// The minimum cut in an input, of which is known that it is at least `least`; at most `most`.
+    int find_size(const Input& g, int least, int most);
+    /// The minimum cut, and if it is above 0 the side of y for `arcs`.
+    int find(const Input& g);
+    /// Arcs of the input across the cut that `find` found.
     std::vector<Arc> arcs(const Input& g) const;
+    /// Nodes of a path from y to x in the graph that is asked for, x first; empty where there is none.
+    std::vector<int> path(const Input& g);
 
 private:
-    void fill_inside(const Input& g, int x, int y, const Set auto& low) {
-        inside_ = g.ancestors(x) | g.ancestors(y);
-        for (int v : members(low)) inside_ |= g.ancestors(v);
-    }
-    int find_inside(const Input& g, int x, int y, const Set auto& low, const Set auto& free) {
-        allowed_ = inside_ - low - free;
-        return max_flow(g, x, y);
-    }
-    int max_flow(const Input& g, int x, int y);
+    void look_at(const Input& g, SetView nodes);
+    bool fetch_ends(const Input& g);
     void fetch_row(const Input& g, int v);
-    int send_along_short_paths(const Input& g, int x, int y);
-    bool augment(const Input& g, int y, int x);
-    void use_path(int y, int x);
-    std::vector<int> any_path(const Input& g, int x, int y);
+    int send_along_short_paths(const Input& g);
+    bool augment(const Input& g);
+    void use_path();
     void forget_rows();
 
-    NodeSet inside_, allowed_, reach_, fresh_;
+    int n_, x_ = 0, y_ = 0, more_ = 0;
+    NodeSet given_, free_, left_;  // {x, y} + low; free; the nodes outside of S
+    NodeSet inside_, looked_at_;   // of those that were looked at, the nodes in the ancestral set
+    NodeSet reach_, fresh_;
     NodeSets rows_;  // of the graph, where they were fetched
     NodeSets used_;  // where an edge carries flow away from the node
     std::vector<char> have_;

@@ -70,6 +70,14 @@ private:
 class NodeSet {
 public:
     explicit NodeSet(int n = 0) { resize(words_for(n)); }
+    NodeSet(const NodeSet& e) { *this = e; }
+    NodeSet& operator=(const NodeSet& e) {  // only the words that it has
+        resize(e.words());
+        ref() = SetView(e.data(), e.words());
+        return *this;
+    }
+    NodeSet(NodeSet&&) = default;
+    NodeSet& operator=(NodeSet&&) = default;
     template <Set E>
         requires(!std::same_as<E, NodeSet>)
     NodeSet(const E& e) { *this = e; }

@@ -26,14 +26,16 @@ OwnInputs::OwnInputs(std::vector<Dag> dags) : cut_(dags[0].n()) {
 }
 
 void OwnInputs::prune(int x, int y, const NodeSet& given) {
+    cut_.ask(x, y, given, NodeSet(inputs_[0].n()));
     for (auto& input : inputs_)
-        if (cut_.find(input, x, y, given, NodeSet(input.n())) > 0) input.remove(cut_.arcs(input));
+        if (cut_.find(input) > 0) input.remove(cut_.arcs(input));
 }
 
 std::int64_t OwnInputs::cut_sum(std::span<const std::int64_t> weights, int x, int y, const NodeSet& given, std::int64_t largest) {
     std::int64_t sum = 0;
+    cut_.ask(x, y, given, NodeSet(inputs_[0].n()));
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-        sum += weights[i] * std::min<std::int64_t>(cut_.find(inputs_[i], x, y, given, NodeSet(inputs_[i].n())), largest);
+        sum += weights[i] * std::min<std::int64_t>(cut_.find(inputs_[i]), largest);
     return sum;
 }
 
