@@ -167,7 +167,7 @@ COMMANDS = (
         "simulations.commands.bootstrap",
         "bootstrap",
         (
-            "fedbn bootstrap patients.csv --replicates 200 --workers 2 --strengths strengths.csv",
+            "fedbn bootstrap patients.csv --replicates 200 --threads 2 --strengths strengths.csv",
             "fedbn bootstrap patients.csv --threshold 0.85 --out averaged.json",
         ),
     ),

@@ -69,6 +69,8 @@ def bootstrap(
     workers: Annotated[
         int,
         typer.Option(
+            "--threads",
+            "--workers",
             min=1,
             help="Number of threads. The result is the same with any number.",
         ),

@@ -65,9 +65,9 @@ def prepare(
     """Read a site's table once, as its file decides, and keep a prepared copy beside it.
 
     A deployed site answers from this copy. The command prints the hash of the site's contract; a
-    run whose setting contract lists hashes accepts no other contract. Another table or other
-    decisions make a new contract, which the site's log records. Confirm it with --replace: whoever
-    compares answers under two contracts may find single rows.
+    run whose setting `contract` lists hashes accepts no other one. Another table or other decisions
+    make a new contract, which the site's log records. Confirm it with --replace: whoever compares
+    answers under two contracts may find single rows.
     """
     from fedbn.federation.prepared_table import prepared_path, renew
     from simulations.sites.tables import open_site
