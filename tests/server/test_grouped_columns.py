@@ -29,6 +29,8 @@ from simulations.run import ExperimentRun, run_experiment
 from tests.clients.deployed import known_to_each_other, prepared_nodes
 from tests.server.test_secure_columns import FEW, LABORATORY, RADIOLOGY, tables
 
+pytestmark = pytest.mark.usefixtures("chosen_once")
+
 LUNGS = ("asia", "bronc", "either", "lung", "smoke")
 SITES = {
     **{f"a{k}": LABORATORY for k in range(3)},

@@ -39,6 +39,8 @@ from simulations.in_process_grid import InProcessGrid
 from simulations.run import ExperimentRun, run_experiment
 from tests.clients.deployed import known_to_each_other, prepared_nodes
 
+pytestmark = pytest.mark.usefixtures("chosen_once")
+
 LABORATORY = ("asia", "bronc", "dysp", "either", "lung", "smoke")
 RADIOLOGY = ("dysp", "either", "smoke", "tub", "xray")
 COLUMNS = {

@@ -158,6 +158,7 @@ def test_a_simulation_wants_parameters_of_such_tables_unless_it_is_told_otherwis
         assert made.rounds.parameters == parameters
 
 
+@pytest.mark.usefixtures("chosen_once")
 @pytest.mark.parametrize("made", [*FEDERATIONS, *SLOW])
 def test_structures_alone_have_parameters_too(made: tuple[int, str], tmp_path: Path) -> None:
     paths = federation(tmp_path, *made)
