@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import typer
 
+from fedbn.federation.policy import SitePolicy
+from fedbn.setting import settings_of
 from simulations.cli import app
 from tests.warm import run_warm
 
@@ -91,6 +93,18 @@ def test_every_option_that_the_pages_name_is_there() -> None:
                     unknown.append(f"{page.name}: fedbn {line.split()[0]} {option}")
     assert unknown == []
     assert named > 200
+
+
+def test_the_guide_names_the_defaults_of_a_policy() -> None:
+    guide = (ROOT / "docs" / "deployment.md").read_text("utf-8")
+    block = guide[guide.index("\n[policy]\nmin-rows") : guide.index("\n[offers] ")]
+    lines = re.findall(r"^([\w-]+) = .*?(?:default (\S+))?$", block, flags=re.MULTILINE)
+    known = {each.key: each.default for each in settings_of(SitePolicy)}
+    assert len(lines) == 21
+    for key, told in lines:
+        usual = known[key]
+        wanted = "" if usual in (None, ()) else str(usual).lower()
+        assert told.strip('"') == wanted, key
 
 
 def test_the_index_names_every_page() -> None:
