@@ -26,7 +26,7 @@ def skeletons() -> dict[str, Any]:
     assert len(blocks) == 3
     for block in blocks:
         own: dict[str, Any] = {}
-        exec(block, own)
+        exec(compile(block, "a skeleton", "exec", dont_inherit=True), own)
         names |= own
     return names
 
