@@ -21,9 +21,10 @@ MinCut::MinCut(int n)
 
 /// Find out which of the nodes are in the ancestral set.
 void MinCut::look_at(const Input& g, SetView nodes) {
+    if (is_subset(nodes, looked_at_)) return;
     for (int v : members(nodes - looked_at_)) {
         const SetView below = g.descendants(v);
-        if (any(below & given_) || count(below & free_) > more_) inside_.insert(v);
+        if (any(below & given_) || (is_limited_ && count(below & free_) > more_)) inside_.insert(v);
     }
     looked_at_ |= nodes;
 }
@@ -39,8 +40,9 @@ void MinCut::fetch_row(const Input& g, int v) {
         row = g.moral(v) & left_;
         return;
     }
-    row = g.dag().pa[v] | (children & inside_);
-    for (int c : members(children & inside_)) row |= g.dag().pa[c];
+    fresh_ = children & inside_;
+    row = g.dag().pa[v] | fresh_;
+    for (int c : members(fresh_)) row |= g.dag().pa[c];
     row.erase(v);
     row &= left_;
 }

@@ -19,6 +19,7 @@ public:
     /// S: with the nodes that are in An({x, y} + S) for every S (bounds 1 and 4 of `deletions.hpp`).
     void ask_family(int x, int y, const Set auto& low, const Set auto& free, int more) {
         x_ = x, y_ = y, more_ = more;
+        is_limited_ = count(free) > more;
         free_ = free, given_ = low;
         given_.insert(x), given_.insert(y);
         left_ = AllBelow{n_} - low - free;
@@ -43,6 +44,7 @@ private:
     void forget_rows();
 
     int n_, x_ = 0, y_ = 0, more_ = 0;
+    bool is_limited_ = false;  // some of `free` are in every S
     NodeSet given_, free_, left_;  // {x, y} + low; free; the nodes outside of S
     NodeSet inside_, looked_at_;   // of those that were looked at, the nodes in the ancestral set
     NodeSet reach_, fresh_;
