@@ -32,11 +32,11 @@ from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.networks.family_counts import FamilyTables, count_own_families
 from fedbn.secure import cut_sums
-from fedbn.secure.cohorts import enter_cohort, read_cohorts
-from fedbn.secure.columns import Answering
+from fedbn.secure.blocks import Answering
 from fedbn.secure.family_sums import families_within, own_counts
-from fedbn.secure.guard import NOTHING_ASKED, Asked
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
+from fedbn.secure.past_cohorts import enter_cohort, read_cohorts
+from fedbn.secure.question_order import NOTHING_ASKED, Asked
 from fedbn.secure.requests import (
     CountRequest,
     EquationRequest,

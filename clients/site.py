@@ -19,7 +19,7 @@ from fedbn.errors import ConfigError, did_you_mean
 from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.site_file import SiteFile, read_site_file
 from fedbn.privacy.ledger import ledger_beside
-from fedbn.secure.cohorts import cohorts_beside
+from fedbn.secure.past_cohorts import cohorts_beside
 
 NODE_KEYS = ("data-path", "policy", "partition-id", "num-partitions")
 """What a node's configuration may say; the last two mean something in simulations only."""

@@ -26,8 +26,8 @@ from fedbn.consensus.pooling import select_among
 from fedbn.federation import fusions
 from fedbn.groups import fusing
 from fedbn.search import child_process
-from fedbn.search.cg_dca import isolated as cg_dca
-from fedbn.search.optimal import isolated as optimal
+from fedbn.search.cg_dca import in_child_process as cg_dca
+from fedbn.search.optimal import in_child_process as optimal
 from simulations.flower import processes
 from tests.warm import run_warm
 
@@ -104,7 +104,7 @@ def warm_flwr(monkeypatch: pytest.MonkeyPatch) -> None:
 def solvers_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact learners' solvers in this process: starting Python for each costs a second.
 
-    How they are kept apart is tested in tests/search_optimal/test_isolated.py.
+    How they are kept apart is tested in tests/search_optimal/test_in_child_process.py.
     """
 
     def answer_by(module: ModuleType) -> Callable[..., child_process.Answer]:

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "scores/counter.hpp"
-#include "scores/parts.hpp"
+#include "scores/row_parts.hpp"
 #include "scores/store.hpp"
 #include "scores/table.hpp"
 #include "scores/terms.hpp"

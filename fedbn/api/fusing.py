@@ -14,7 +14,7 @@ from fedbn.api.drawing import dag_axes, frame_of, network_html, new_axes
 from fedbn.api.learning import Learned
 from fedbn.api.plugins import name_for
 from fedbn.api.progress import progress_bar
-from fedbn.consensus.claims import Claim
+from fedbn.consensus.claimed_independences import Claim
 from fedbn.consensus.path import DeletionPath
 from fedbn.consensus.pooling import Robust
 from fedbn.consensus.threshold import Reading

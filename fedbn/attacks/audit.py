@@ -20,7 +20,7 @@ from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.privacy.dependence import WIDTH
-from fedbn.privacy.draws import Budget, Mechanism, Transcript
+from fedbn.privacy.mechanism_runs import Budget, Mechanism, Transcript
 from fedbn.privacy.zcdp import rho_of_choice
 
 

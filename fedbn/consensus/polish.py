@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fedbn.consensus.directions import nearest_member
-from fedbn.consensus.others import with_say
+from fedbn.consensus.far_inputs import with_say
 from fedbn.consensus.path import McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import mean_smhd_by_votes, votes_of

@@ -6,10 +6,10 @@ where inputs are honest the mean often leads nearer to them. So the default, "be
 paths from one fusion and takes the state that the rule of `threshold.py` prefers among those of
 both, ties to "mean". Which path that was is `Consensus.pooling`.
 
-Where some inputs are far from that consensus (`fedbn.consensus.others`), the reading "best" then
-takes what the rest agrees on, by paths of the same poolings, once for all. Not where a path was
-cut short, θ is given, or inputs are about different variables. Of these the reading "best" takes
-what the judges of pairs prefer (`fedbn.consensus.threshold`).
+Where some inputs are far from that consensus (`fedbn.consensus.far_inputs`), the reading "best"
+then takes what the rest agrees on, by paths of the same poolings, once for all. Not where a path
+was cut short, θ is given, or inputs are about different variables. Of these the reading "best"
+takes what the judges of pairs prefer (`fedbn.consensus.threshold`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, TypeVar
 
+from fedbn.consensus.far_inputs import agreed_by_rest
 from fedbn.consensus.judged_vote import judged_vote_of
 from fedbn.consensus.mcbnc import mcbnc_paths
-from fedbn.consensus.others import agreed_by_rest
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling
 from fedbn.consensus.threshold import (
     Consensus,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fedbn.consensus.far_inputs import far_from
 from fedbn.consensus.judges import judges_of, never_together, variables_of_one
-from fedbn.consensus.others import far_from
 from fedbn.consensus.path import DeletionPath, McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import divided_pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fedbn.consensus.others import far_among
+from fedbn.consensus.far_inputs import far_among
 from fedbn.federation.state import ClientReply, FederationResult
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG

@@ -84,8 +84,8 @@ def _on_groups(result: FederationResult) -> Iterator[str]:
 
 
 def _on_outliers(result: FederationResult) -> Iterator[str]:
-    """Who is far from the consensus (`fedbn.consensus.others`): a hostile site, or one with another
-    table."""
+    """Who is far from the consensus (`fedbn.consensus.far_inputs`): a hostile site, or one with
+    another table."""
     far = distances_of_sites(result)
     named = [f"{client} ({far[client]:.1f})" for client in far_sites(result)]
     if named:

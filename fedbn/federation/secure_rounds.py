@@ -29,7 +29,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.scores.scatter import Scatter
-from fedbn.secure.columns import Answering, Columns, blocks_of
+from fedbn.secure.blocks import Answering, Columns, blocks_of
 from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_votes
 from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus

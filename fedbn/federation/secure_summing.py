@@ -46,7 +46,7 @@ from fedbn.networks.parameter_sources import FittedParameters, ParameterSources
 from fedbn.networks.summed_regressions import own_weights, regressions_of_sums
 from fedbn.scores.mixed import block_widths
 from fedbn.scores.scatter import Scatter
-from fedbn.secure.columns import Answering
+from fedbn.secure.blocks import Answering
 from fedbn.secure.family_sums import families_within
 from fedbn.secure.requests import LevelRequest, SizeRequest, SumRequest
 from fedbn.secure.scatter_sums import (

@@ -16,7 +16,7 @@ from fedbn.fusion.inputs import VARIABLES
 from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
 from fedbn.groups.requested import requested_groups
 from fedbn.learners.settings import LearnerSettings
-from fedbn.secure.chains import MAX_CHAIN
+from fedbn.secure.guesses_ahead import MAX_CHAIN
 from fedbn.setting import (
     Setting,
     Settings,

@@ -20,7 +20,7 @@ import numpy as np
 
 from fedbn.arrays import Bools, Floats, Indices, Ints
 from fedbn.errors import ConfigError
-from fedbn.groups.beyond_rows import beyond_rows
+from fedbn.groups.alike_sizes import have_alike_sizes
 from fedbn.groups.judged_pairs import pairs_apart
 from fedbn.groups.one_population import (
     coherence,
@@ -33,7 +33,7 @@ from fedbn.groups.profiles import SiteProfiles
 from fedbn.groups.redrawn import p_of_redrawn
 from fedbn.groups.regions import regions_between
 from fedbn.groups.requested import requested_groups
-from fedbn.groups.sizes import have_alike_sizes
+from fedbn.groups.size_adjusted import beyond_rows
 from fedbn.groups.tree import SiteTree, renumber
 from fedbn.wording import count_of
 

@@ -3,9 +3,9 @@
 Under the null all sites come from one population. They are not exchangeable: who has fewer rows
 finds fewer edges, and other ones. So what goes with the logarithm of the sites' rows, or with its
 square, is taken out of every pair by least squares. Where not all sites tell their rows, nothing
-is taken out if the structures' sizes speak for alike rows (`fedbn.groups.sizes`). Else the number
-of moral edges stands for the rows, and then a split that goes with this number, of which fewer rows
-can be the cause, is not found: the test stays on the safe side and loses power.
+is taken out if the structures' sizes speak for alike rows (`fedbn.groups.alike_sizes`). Else the
+number of moral edges stands for the rows, and then a split that goes with this number, of which
+fewer rows can be the cause, is not found: the test stays on the safe side and loses power.
 
 Nor are the pairs of one structure independent: a learner that takes one of two local optima differs
 in all pairs around it. So what is tested is *coherence*: whether parts of the structure that have

@@ -1,7 +1,7 @@
 """The tree over the sites: average linkage, by scipy.
 
 It is made of SMHD; where all sites tell or show their rows, of what these do not explain
-(`fedbn.groups.beyond_rows`).
+(`fedbn.groups.size_adjusted`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.arrays import Floats, Ints
-from fedbn.groups.beyond_rows import beyond_rows, turned_apart
 from fedbn.groups.profiles import (
     SiteProfiles,
     distances_in_blocks,
     distances_where_both_judge,
 )
+from fedbn.groups.size_adjusted import beyond_rows, turned_apart
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,8 +42,8 @@ def run_cg_dca(
     parent sets gives the DAG, with a warning.
     """
     from fedbn.search.cg_dca.choices import pricing_for
-    from fedbn.search.cg_dca.isolated import learn_isolated
-    from fedbn.search.optimal.isolated import fallback
+    from fedbn.search.cg_dca.in_child_process import learn_isolated
+    from fedbn.search.optimal.in_child_process import fallback
 
     score, knowledge = score_of(dataset, settings), knowledge_in(settings)
     try:
@@ -68,7 +68,7 @@ def _by_proof(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, method: str
 ) -> Found:
     """`learn_optimal` in a process of its own; warns when it had to fall back."""
-    from fedbn.search.optimal.isolated import learn_isolated
+    from fedbn.search.optimal.in_child_process import learn_isolated
 
     answer = learn_isolated(
         score_of(dataset, settings),

@@ -32,7 +32,7 @@ from fedbn.graphs.pdag import PDAG, consistent_extension
 from fedbn.privacy.class_operators import deletions, insertions
 from fedbn.privacy.climb import ROWS_PER_CELL, stop_utility
 from fedbn.privacy.dependence import Dependence, penalty
-from fedbn.privacy.draws import STOP, Chooser, Mechanism, Transcript, run_privately
+from fedbn.privacy.mechanism_runs import STOP, Chooser, Mechanism, Transcript, run_privately
 from fedbn.search.operators import Delete, Insert
 
 DELETIONS = Fraction(1, 4)

@@ -18,7 +18,7 @@ import numpy as np
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.privacy.dependence import Dependence, penalty
-from fedbn.privacy.draws import STOP, Chooser, Mechanism, Transcript, run_privately
+from fedbn.privacy.mechanism_runs import STOP, Chooser, Mechanism, Transcript, run_privately
 
 ROWS_PER_CELL = 5
 """A dependence is looked at only in tables with at least so many (noisy) rows per cell."""

@@ -34,9 +34,9 @@ from fedbn.graphs.pdag import PDAG
 from fedbn.privacy.class_climb import DELETIONS, class_climbing
 from fedbn.privacy.class_operators import deletions, insertions
 from fedbn.privacy.dependence import MAX_ROWS
-from fedbn.privacy.draws import Mechanism, Transcript, run_privately
 from fedbn.privacy.evidence import Evidence
 from fedbn.privacy.features import MAX_PAIRS, UNIT, Features, squared_bound, weighted_products
+from fedbn.privacy.mechanism_runs import Mechanism, Transcript, run_privately
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from fedbn.search.operators import Delete, Insert
 

@@ -1,9 +1,10 @@
 """Releases of noisy sums: whole numbers with exact noise, for what one row can move.
 
-The other half of a private learner's tools (see `draws.py`). A release adds independent discrete
-Gaussian noise to every entry of a vector of integers of which one row, added or removed, changes
-no more than Δ in the Euclidean norm; with variance σ² it costs Δ² / (2 σ²) in zCDP (Canonne, Kamath
-& Steinke 2020, theorem 14). What is asked in a release may depend on the releases before.
+The other half of a private learner's tools (see `mechanism_runs.py`). A release adds independent
+discrete Gaussian noise to every entry of a vector of integers of which one row, added or removed,
+changes no more than Δ in the Euclidean norm; with variance σ² it costs Δ² / (2 σ²) in zCDP
+(Canonne, Kamath & Steinke 2020, theorem 14). What is asked in a release may depend on the releases
+before.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from fedbn.arrays import Floats, Ints
 from fedbn.errors import ConfigError
-from fedbn.privacy.exact import discrete_gaussian
+from fedbn.privacy.exact_draws import discrete_gaussian
 from fedbn.privacy.zcdp import rho_of_gaussian
 
 

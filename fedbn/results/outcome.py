@@ -20,7 +20,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 
 if TYPE_CHECKING:
-    from fedbn.consensus.claims import Claim
+    from fedbn.consensus.claimed_independences import Claim
     from fedbn.consensus.path import DeletionPath
     from fedbn.consensus.threshold import Consensus
     from fedbn.consensus.votes import Votes
@@ -147,7 +147,7 @@ class Outcome:
     def claims(self) -> tuple[Claim, ...]:
         """Independences that the consensus claims for the knowledge's sake, against some input;
         none under secure sums, where no input is known."""
-        from fedbn.consensus.claims import claims_of
+        from fedbn.consensus.claimed_independences import claims_of
 
         known = self.path.knowledge
         if known is None or not self.dags:

@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.bounded_file import json_value, read_bounded
-from fedbn.consensus.claims import Claim
+from fedbn.consensus.claimed_independences import Claim
 from fedbn.errors import FedbnWarning, ResultsError, system_errors_as
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import CLASS_SUFFIXES, write_class

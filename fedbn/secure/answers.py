@@ -16,7 +16,7 @@ from fedbn.arrays import Bits, Ints
 from fedbn.errors import ConfigError
 from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
-from fedbn.secure.columns import Columns
+from fedbn.secure.blocks import Columns
 from fedbn.secure.pattern import after, operators_of, pattern_of, set_bits
 from fedbn.secure.requests import (
     CutPath,

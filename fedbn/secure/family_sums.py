@@ -4,7 +4,7 @@ Counts are whole numbers, and a site's own scores are in fixed point (`fedbn.sco
 both add exactly, so whoever asks gets the very sums of an open run, and no site's counts.
 
 Where sites have different columns, a site adds its counts of the families that its block
-(`fedbn.secure.columns`) has all columns of, and 0 to the others. So every sum is over whole blocks,
+(`fedbn.secure.blocks`) has all columns of, and 0 to the others. So every sum is over whole blocks,
 and says of no site what it does not say of all of its block. For parameters the sum of a family is
 over all blocks that have it; for choosing there is one for each block, as a family is compared with
 others in the rows of some of them (`fedbn.choice.judged`).

@@ -43,8 +43,8 @@ from fedbn.fusion.union import precedence_of
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
-from fedbn.secure.chains import MAX_CHAIN
-from fedbn.secure.columns import Columns
+from fedbn.secure.blocks import Columns
+from fedbn.secure.guesses_ahead import MAX_CHAIN
 from fedbn.secure.honest_sums import require_arcs, require_costs, require_cuts
 from fedbn.secure.pattern import pattern_of
 from fedbn.secure.requests import (

@@ -26,7 +26,7 @@ A site's own score of a family is mixed BIC less what its residual covariance co
 (`fedbn.choice.by_scatters`), in whole units as in the open. Of a family that a site refuses it says
 nothing, and hides that it does so: the server learns that some site refuses it.
 
-Where sites have different columns, each block (`fedbn.secure.columns`) has a piece of every vector
+Where sites have different columns, each block (`fedbn.secure.blocks`) has a piece of every vector
 of its own, as in a run of its sites alone, and the others add 0 to it. S are the sites of all
 blocks, so what is said above holds of every piece.
 """
@@ -49,7 +49,7 @@ from fedbn.networks.network import MAX_CELLS
 from fedbn.scores.family_scores import FIXED_POINT
 from fedbn.scores.mixed import block_widths
 from fedbn.scores.scatter import Scatter, scatter_of_table
-from fedbn.secure.columns import AlikeSites, Answering
+from fedbn.secure.blocks import AlikeSites, Answering
 from fedbn.secure.family_sums import families_within
 from fedbn.secure.honest_sums import (
     require_own_mixed_scores,

@@ -17,8 +17,8 @@ import numpy as np
 
 from fedbn.arrays import Bits, Ints
 from fedbn.graphs.bits import unpack
-from fedbn.secure.chains import MAX_CHAIN
-from fedbn.secure.columns import Columns
+from fedbn.secure.blocks import Columns
+from fedbn.secure.guesses_ahead import MAX_CHAIN
 from fedbn.secure.pattern import Operators, after, operators_of
 from fedbn.secure.requests import CutPath, Deletion
 

@@ -184,7 +184,7 @@ def require_cohort(
     """Let a site take part only with the others that it wants.
 
     Where sites have different columns its cohort are those that answer for the same ones: no sum is
-    of a part of these (`fedbn.secure.columns`).
+    of a part of these (`fedbn.secure.blocks`).
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.fusion.weights import UNITS_PER_CLIENT, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.secure.answers import answer
-from fedbn.secure.columns import Columns
-from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
+from fedbn.secure.blocks import Columns
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
+from fedbn.secure.question_order import NOTHING_ASKED, Asked, allow
 from fedbn.secure.requests import (
     LevelRequest,
     ScoreRequest,

@@ -15,7 +15,7 @@ of products is off by less than S · 2^(ceil(log2 S) - 57) of the geometric mean
 sums of squares about the centres, and by what floating point takes of these (`SummedFamily.off`).
 
 Where sites have different columns, a number's place is summed over the blocks
-(`fedbn.secure.columns`) that answer for it, and a family over those that answer for all of its
+(`fedbn.secure.blocks`) that answer for it, and a family over those that answer for all of its
 columns; the other sites add 0. S are the sites of all blocks.
 """
 
@@ -41,7 +41,7 @@ from fedbn.networks.network import MAX_CELLS, configurations
 from fedbn.networks.summed_regressions import SummedFamily, squares_left
 from fedbn.scores.possible_sums import ROUNDING
 from fedbn.scores.scatter import Scatter
-from fedbn.secure.columns import AlikeSites, Answering
+from fedbn.secure.blocks import AlikeSites, Answering
 from fedbn.secure.honest_sums import (
     WRONG_SUMS,
     require_one_table,

@@ -34,8 +34,8 @@ from pathlib import Path
 
 import numpy as np
 
+from fedbn.consensus.far_inputs import TIMES as TIMES_AS_FAR
 from fedbn.consensus.mcbnc import mcbnc_paths
-from fedbn.consensus.others import TIMES as TIMES_AS_FAR
 from fedbn.consensus.pooling import prefer
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import select_consensus

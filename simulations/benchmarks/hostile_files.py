@@ -43,7 +43,7 @@ from fedbn.results.page.files import CONTENT_FILE, write_report
 from fedbn.results.report import write_results
 from fedbn.scores import make_score
 from fedbn.search.families.parent_sets import parent_sets
-from fedbn.secure.cohorts import read_cohorts
+from fedbn.secure.past_cohorts import read_cohorts
 from simulations.commands.query import read_cases
 from simulations.experiment import experiment_from
 from simulations.run import run_experiment

@@ -28,7 +28,7 @@ from fedbn.learners.private import promise, stated_bounds
 from fedbn.privacy.bounds import Bounds
 from fedbn.privacy.class_climb import DELETIONS, class_climbing
 from fedbn.privacy.climb import climbing
-from fedbn.privacy.draws import Budget, Mechanism, run_privately
+from fedbn.privacy.mechanism_runs import Budget, Mechanism, run_privately
 from fedbn.privacy.moments import MAX_PARENTS, dp_moments, drawing_from, moment_class, phases
 from fedbn.privacy.number_moments import dp_number_moments, number_class
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript

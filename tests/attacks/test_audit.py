@@ -13,7 +13,7 @@ from fedbn.attacks.audit import epsilon_lower_bound, noise_repeats
 from fedbn.errors import ConfigError
 from fedbn.networks.catalog import load_network
 from fedbn.privacy.climb import dp_climb
-from fedbn.privacy.draws import Budget, Mechanism, Transcript
+from fedbn.privacy.mechanism_runs import Budget, Mechanism, Transcript
 from fedbn.privacy.zcdp import rho_of
 from simulations.studies.privacy.audits import (
     LEVEL,

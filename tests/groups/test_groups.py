@@ -19,7 +19,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.moral import moral_graph
 from fedbn.graphs.random import perturb, random_dag
-from fedbn.groups.beyond_rows import COLUMNS, PRECISIONS, beyond_rows, turned_apart
+from fedbn.groups.alike_sizes import differing_pairs, have_alike_sizes
 from fedbn.groups.core import core_of
 from fedbn.groups.cut import SEED, Split, cut_by_test, cut_into, cut_of
 from fedbn.groups.differences import differences_of, holm
@@ -38,7 +38,7 @@ from fedbn.groups.profiles import BLOCK, SiteStructures, distances_in_blocks, pr
 from fedbn.groups.redrawn import p_of_redrawn
 from fedbn.groups.regions import regions_between
 from fedbn.groups.requested import requested_groups
-from fedbn.groups.sizes import differing_pairs, have_alike_sizes
+from fedbn.groups.size_adjusted import COLUMNS, PRECISIONS, beyond_rows, turned_apart
 from fedbn.groups.tree import SiteTree, tree_of
 from fedbn.networks.random import node_names
 from tests import naive_groups as naive

@@ -25,7 +25,6 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.graphs.writing import write_structure
-from fedbn.groups.beyond_rows import PRECISIONS, beyond_rows
 from fedbn.groups.cut import cut_by_test, cut_into
 from fedbn.groups.differences import differences_of
 from fedbn.groups.fusing import GroupFusion
@@ -39,6 +38,7 @@ from fedbn.groups.profiles import (
     profiles_of,
 )
 from fedbn.groups.regions import regions_between
+from fedbn.groups.size_adjusted import PRECISIONS, beyond_rows
 from fedbn.groups.tree import tree_of
 from fedbn.networks.catalog import load_network
 from fedbn.networks.random import node_names

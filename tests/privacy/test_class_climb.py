@@ -21,7 +21,7 @@ from fedbn.privacy.class_climb import dp_ges
 from fedbn.privacy.class_operators import deletions, insertions
 from fedbn.privacy.climb import dp_climb
 from fedbn.privacy.dependence import penalty, utility
-from fedbn.privacy.draws import STOP
+from fedbn.privacy.mechanism_runs import STOP
 from fedbn.privacy.zcdp import rho_of
 from fedbn.search.operators import Delete, Insert
 from tests.strategies import dags

@@ -15,7 +15,7 @@ from fedbn.errors import ConfigError
 from fedbn.networks.catalog import load_network
 from fedbn.privacy.climb import dp_climb
 from fedbn.privacy.dependence import penalty, utility
-from fedbn.privacy.draws import STOP, Budget
+from fedbn.privacy.mechanism_runs import STOP, Budget
 from fedbn.privacy.zcdp import rho_of
 
 RHO = Fraction(rho_of(3, 1e-6))

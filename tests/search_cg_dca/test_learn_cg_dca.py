@@ -13,18 +13,18 @@ from fedbn.errors import ConfigError, DataError, FedbnWarning, SearchError
 from fedbn.learners import LearnerSettings, learn
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
-from fedbn.search.cg_dca import isolated, learn_cg_dca
+from fedbn.search.cg_dca import in_child_process, learn_cg_dca
 from fedbn.search.cg_dca.choices import PRICINGS
-from fedbn.search.cg_dca.isolated import learn_isolated
+from fedbn.search.cg_dca.dca_pricing import DCAPricing
+from fedbn.search.cg_dca.in_child_process import learn_isolated
 from fedbn.search.cg_dca.local_search import LocalSearch
-from fedbn.search.cg_dca.pricing import DCAPricing
 from fedbn.search.cg_dca.restricted_integer_master import best_dag
 from fedbn.search.cg_dca.start_points import Hybrid, Random, Warm
 from fedbn.search.cg_dca.violated_clusters import Separation
 from fedbn.search.families.families import Families
 from simulations.studies.cg_dca.ties import GreedyOrder
 from tests import naive_credible
-from tests.search_cg_dca.test_pricing import WAYS, table
+from tests.search_cg_dca.test_dca_pricing import WAYS, table
 
 
 def best_of_all_dags(score) -> float:
@@ -119,7 +119,7 @@ def test_a_client_survives_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def crashed(*_: object, **__: object) -> None:
         raise SearchError("the search's process ended with code -11")
 
-    monkeypatch.setattr(isolated, "learn_isolated", crashed)
+    monkeypatch.setattr(in_child_process, "learn_isolated", crashed)
     data = table(np.random.default_rng(5), "gaussian", n=4, rows=300)
     settings = LearnerSettings(learner="cg-dca", score="gaussian-bic")
     with pytest.warns(FedbnWarning, match="cg-dca failed"):

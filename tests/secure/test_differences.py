@@ -22,8 +22,8 @@ from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.union import fuse_inputs
 from fedbn.graphs.dag import DAG
 from fedbn.secure.answers import answer
-from fedbn.secure.columns import Columns as Answering
-from fedbn.secure.columns import blocks_of
+from fedbn.secure.blocks import Columns as Answering
+from fedbn.secure.blocks import blocks_of
 from fedbn.secure.pattern import after, operators_of, pattern_of
 from fedbn.secure.requests import (
     CutPath,

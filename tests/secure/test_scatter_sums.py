@@ -18,7 +18,7 @@ from fedbn.errors import DataError, MessageError
 from fedbn.networks.family_counts import Family
 from fedbn.scores.mixed import scatter_of
 from fedbn.scores.scatter import Scatter, scatter_of_table
-from fedbn.secure.columns import Answering
+from fedbn.secure.blocks import Answering
 from fedbn.secure.requests import ScatterRequest, ScoreRequest, SizeRequest
 from fedbn.secure.scatter_sums import (
     LEVELS,

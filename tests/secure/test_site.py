@@ -24,11 +24,11 @@ from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.networks.family_counts import Family
-from fedbn.secure.chains import MAX_CHAIN
-from fedbn.secure.cohorts import enter_cohort, read_cohorts
-from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
+from fedbn.secure.guesses_ahead import MAX_CHAIN
 from fedbn.secure.masks import Key, unmasked_sum
+from fedbn.secure.past_cohorts import enter_cohort, read_cohorts
 from fedbn.secure.path import SecurePath, secure_path
+from fedbn.secure.question_order import NOTHING_ASKED, Asked, allow
 from fedbn.secure.requests import (
     CountRequest,
     CutRequest,

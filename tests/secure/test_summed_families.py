@@ -25,7 +25,7 @@ from fedbn.networks.mixed_parameters import gaussian_parameters, mixed_parameter
 from fedbn.networks.mixed_sums import MixedFamilies, mixed_sums
 from fedbn.networks.moments import family_pairs, moments_of
 from fedbn.networks.summed_regressions import own_weights, regressions_of_sums, squares_left
-from fedbn.secure.columns import Answering
+from fedbn.secure.blocks import Answering
 from fedbn.secure.requests import (
     EquationRequest,
     LevelRequest,

@@ -19,7 +19,7 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.secure_rounds import statements
 from fedbn.federation.settings import Experiment
 from fedbn.groups.grouping import Grouping
-from fedbn.secure.cohorts import read_cohorts
+from fedbn.secure.past_cohorts import read_cohorts
 from fedbn.secure.session import Terms
 from server.replies import task_record
 from server.server_app import federate

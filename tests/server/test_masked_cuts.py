@@ -20,7 +20,6 @@ from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.privacy.small_buckets import thin_out
-from fedbn.secure.cohorts import read_cohorts
 from fedbn.secure.cut_sums import (
     ASKED,
     NOTHING_ASKED,
@@ -37,6 +36,7 @@ from fedbn.secure.cut_sums import (
     to_bytes,
 )
 from fedbn.secure.masks import Key
+from fedbn.secure.past_cohorts import read_cohorts
 from fedbn.secure.session import Member
 from server.cut_points import find_cuts
 from simulations.benchmarks.sites.deployed_site import word

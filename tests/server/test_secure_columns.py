@@ -30,8 +30,8 @@ from fedbn.networks.family_counts import (
 from fedbn.networks.fitting import parameters_where_known
 from fedbn.networks.parameter_sources import not_given_in
 from fedbn.results.sums import sums_content
-from fedbn.secure.cohorts import read_cohorts
 from fedbn.secure.family_sums import families_within, sum_families_of_blocks
+from fedbn.secure.past_cohorts import read_cohorts
 from fedbn.secure.requests import CountRequest
 from server.server_app import Federated, federate
 from simulations.experiment import experiment_from

@@ -22,8 +22,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.writing import write_structure
 from fedbn.learners import LearnerSettings
 from fedbn.results.sums import write_sums
-from fedbn.secure.cohorts import read_cohorts
-from fedbn.secure.guard import Asked
+from fedbn.secure.past_cohorts import read_cohorts
+from fedbn.secure.question_order import Asked
 from server.secure_sums import KEYS, SUMS
 from server.server_app import federate, run_and_write
 from simulations.in_process_grid import InProcessGrid

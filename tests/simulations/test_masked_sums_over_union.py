@@ -29,7 +29,7 @@ from fedbn.networks.family_counts import Family, families_of
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.parameter_sources import remarks_on
 from fedbn.scores.scatter import scatter_of_table, sum_of_scatters
-from fedbn.secure.columns import Answering
+from fedbn.secure.blocks import Answering
 from fedbn.secure.requests import ScatterRequest, SizeRequest
 from fedbn.secure.scatter_sums import (
     levels_in,

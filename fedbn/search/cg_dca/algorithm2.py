@@ -28,8 +28,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.scores.base import total_score
+from fedbn.search.cg_dca.dca_pricing import NEGATIVE, DCAPricing, Pricing
 from fedbn.search.cg_dca.pool import ColumnPool
-from fedbn.search.cg_dca.pricing import NEGATIVE, DCAPricing, Pricing
 from fedbn.search.cg_dca.restricted_integer_master import RestrictedOptimum, best_dag
 from fedbn.search.cg_dca.restricted_master import MasterProblem
 from fedbn.search.cg_dca.start_points import Hybrid, StartPoint

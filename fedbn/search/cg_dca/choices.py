@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from fedbn.search.cg_dca.dca_pricing import DCAPricing, Pricing
 from fedbn.search.cg_dca.local_search import LocalSearch
-from fedbn.search.cg_dca.pricing import DCAPricing, Pricing
 from fedbn.search.cg_dca.submodular_difference import is_penalised_likelihood
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from fedbn._core import cg_dca as core
 from fedbn.arrays import Bools, Floats
 from fedbn.graphs.bits import pack, unpack
 from fedbn.scores.gaussian import require_regular
-from fedbn.search.cg_dca.pricing import NEGATIVE, Priced
+from fedbn.search.cg_dca.dca_pricing import NEGATIVE, Priced
 from fedbn.search.cg_dca.submodular_difference import Model, PricingProblem
 
 if TYPE_CHECKING:

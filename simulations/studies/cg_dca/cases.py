@@ -19,8 +19,8 @@ from fedbn.limits import status_of
 from fedbn.networks.catalog import load_network
 from fedbn.scores import TabulatedScore, make_score, total_score
 from fedbn.search.cg_dca import learn_cg_dca
+from fedbn.search.cg_dca.dca_pricing import ByName, DCAPricing, Pricing, RandomOrder
 from fedbn.search.cg_dca.local_search import LocalSearch
-from fedbn.search.cg_dca.pricing import ByName, DCAPricing, Pricing, RandomOrder
 from fedbn.search.cg_dca.start_points import Hybrid, Random, StartPoint, Warm
 from fedbn.search.constraints import SearchRules
 from fedbn.search.hill_climbing import hill_climbing

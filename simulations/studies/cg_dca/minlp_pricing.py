@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbn.arrays import Floats
-from fedbn.search.cg_dca.pricing import NEGATIVE, Priced
+from fedbn.search.cg_dca.dca_pricing import NEGATIVE, Priced
 from fedbn.search.cg_dca.submodular_difference import PricingProblem, pricing_model
 
 if TYPE_CHECKING:

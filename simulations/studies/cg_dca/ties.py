@@ -8,8 +8,8 @@ import numpy as np
 
 from fedbn._core.cg_dca import greedy_order
 from fedbn.arrays import Ints
+from fedbn.search.cg_dca.dca_pricing import ByName, RandomOrder, Ties, descending
 from fedbn.search.cg_dca.inner import Point
-from fedbn.search.cg_dca.pricing import ByName, RandomOrder, Ties, descending
 from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
 

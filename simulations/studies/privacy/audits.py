@@ -21,8 +21,14 @@ from fedbn.networks.catalog import load_network
 from fedbn.privacy.class_climb import class_climbing
 from fedbn.privacy.climb import climbing
 from fedbn.privacy.dependence import WIDTH
-from fedbn.privacy.draws import Budget, Mechanism, PrivateChooser, Transcript, run_privately
-from fedbn.privacy.exact import choose
+from fedbn.privacy.exact_draws import choose
+from fedbn.privacy.mechanism_runs import (
+    Budget,
+    Mechanism,
+    PrivateChooser,
+    Transcript,
+    run_privately,
+)
 from fedbn.privacy.moments import dp_moments, drawing_from, moment_class, phases
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from fedbn.privacy.zcdp import rho_of

@@ -20,7 +20,7 @@ import numpy as np
 from fedbn.arrays import Floats, Ints
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
-from fedbn.privacy.draws import STOP, Budget, Chooser, Mechanism
+from fedbn.privacy.mechanism_runs import STOP, Budget, Chooser, Mechanism
 from fedbn.privacy.releases import PrivateReleaser, Releaser, variance_for
 
 

@@ -1,4 +1,4 @@
-#include "scores/parts.hpp"
+#include "scores/row_parts.hpp"
 
 #include <algorithm>
 

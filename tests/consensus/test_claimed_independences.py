@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus.claims import claims_of
+from fedbn.consensus.claimed_independences import claims_of
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import select_among
 from tests import naive

@@ -15,8 +15,8 @@ from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search import child_process
 from fedbn.search.child_process import run_timed
-from fedbn.search.optimal import isolated, learn_optimal
-from fedbn.search.optimal.isolated import learn_isolated
+from fedbn.search.optimal import in_child_process, learn_optimal
+from fedbn.search.optimal.in_child_process import learn_isolated
 from tests.search_optimal.instances import categorical, gaussian
 
 
@@ -81,7 +81,7 @@ def test_a_crash_leaves_the_ordering_search(code: str, reason: str) -> None:
 
 @pytest.mark.slow
 def test_a_child_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolated, "GRACE", 0.5)
+    monkeypatch.setattr(in_child_process, "GRACE", 0.5)
     found = learn_isolated(
         make_score("bic", TABLE),
         seconds=0.5,
@@ -115,7 +115,7 @@ def test_the_learners(learner: str) -> None:
 
 
 def test_a_client_survives_a_crash_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolated, "CHILD", child("import os; os.abort()"))
+    monkeypatch.setattr(in_child_process, "CHILD", child("import os; os.abort()"))
     with pytest.warns(FedbnWarning, match="SIGABRT"):
         found = learn(TABLE, LearnerSettings(learner="optimal", score="bic"), rng())
     assert found.status == "fallback"

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from fedbn.errors import MessageError, PolicyError
-from fedbn.secure.chains import MAX_CHAIN
+from fedbn.secure.guesses_ahead import MAX_CHAIN
 from fedbn.secure.pattern import after, pattern_of
 from fedbn.secure.requests import (
     CutRequest,

@@ -24,7 +24,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.privacy.dependence import WIDTH
-from fedbn.privacy.exact import choose, discrete_gaussian
+from fedbn.privacy.exact_draws import choose, discrete_gaussian
 from fedbn.privacy.zcdp import rho_of_choice, rho_of_gaussian
 
 STOP = "stop"

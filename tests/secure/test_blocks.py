@@ -24,7 +24,7 @@ from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.secure.answers import answer
-from fedbn.secure.columns import Answering, Columns, blocks_of
+from fedbn.secure.blocks import Answering, Columns, blocks_of
 from fedbn.secure.masks import Key
 from fedbn.secure.path import secure_path, secure_votes
 from fedbn.secure.selection import secure_consensus
@@ -221,7 +221,7 @@ def test_sites_that_cannot_form_blocks_are_told_what_is_lacking(
     )
     with pytest.raises(ConfigError, match=f"^the sites cannot be divided {words}"):
         blocks_of(chain, 2)
-    monkeypatch.setattr("fedbn.secure.columns.MOST_TRIES", 1)
+    monkeypatch.setattr("fedbn.secure.blocks.MOST_TRIES", 1)
     with pytest.raises(
         ConfigError, match=f"^1 tries did not show whether the sites can .* {words}"
     ):

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbn.consensus import pooling, threshold
+from fedbn.consensus.far_inputs import agreed_by_rest
 from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
-from fedbn.consensus.others import agreed_by_rest
 from fedbn.consensus.polish import polish
 from fedbn.consensus.pooling import select_among
 from fedbn.consensus.remarks import remarks

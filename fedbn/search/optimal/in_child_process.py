@@ -4,7 +4,7 @@ The child gets the score through a pipe, limits its own memory (`RLIMIT_DATA`) a
 sends back the result or the error. Where it crashes, is killed or stays silent past its time, the
 ordering search over small parent sets gives a DAG; the result has met FALLBACK and says why.
 
-    python -m fedbn.search.optimal.isolated    (the child; nobody else needs to run it)
+    python -m fedbn.search.optimal.in_child_process    (the child; nobody else needs to run it)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FALLBACK_PARENTS = 2
 GRACE = 20.0  # seconds for the start and the end of the child, and for the last step of a solver
 HEADROOM = 1 << 30  # bytes of the interpreter and its libraries
-CHILD = (sys.executable, "-m", "fedbn.search.optimal.isolated")
+CHILD = (sys.executable, "-m", "fedbn.search.optimal.in_child_process")
 
 
 def learn_isolated(

@@ -17,14 +17,14 @@ from fedbn.graphs.bits import pack, unpack
 from fedbn.learners.settings import PRICINGS as PRICING_NAMES
 from fedbn.scores import make_score
 from fedbn.search.cg_dca.choices import PRICINGS
-from fedbn.search.cg_dca.inner import Point
-from fedbn.search.cg_dca.minimum_norm import MinimumNorm
-from fedbn.search.cg_dca.pricing import (
+from fedbn.search.cg_dca.dca_pricing import (
     NEGATIVE,
     ByName,
     DCAPricing,
     RandomOrder,
 )
+from fedbn.search.cg_dca.inner import Point
+from fedbn.search.cg_dca.minimum_norm import MinimumNorm
 from fedbn.search.cg_dca.submodular_difference import (
     Clusters,
     PricingProblem,

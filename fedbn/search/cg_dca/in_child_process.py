@@ -1,6 +1,6 @@
 """`learn_cg_dca` in a process of its own: a solver that crashes does not end the caller.
 
-python -m fedbn.search.cg_dca.isolated    (the child; nobody else needs to run it)
+python -m fedbn.search.cg_dca.in_child_process    (the child; nobody else needs to run it)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
 GRACE = 30.0  # seconds for the start of the child, one pricing and one solver call
-CHILD = (sys.executable, "-m", "fedbn.search.cg_dca.isolated")
+CHILD = (sys.executable, "-m", "fedbn.search.cg_dca.in_child_process")
 
 
 def learn_isolated(

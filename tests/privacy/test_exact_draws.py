@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 from fedbn.errors import ConfigError
-from fedbn.privacy.exact import bernoulli_exp, choose, discrete_gaussian, discrete_laplace
+from fedbn.privacy.exact_draws import bernoulli_exp, choose, discrete_gaussian, discrete_laplace
 
 DRAWS = 100_000
 MIN_P = 1e-4
