@@ -235,6 +235,15 @@ def distance(dag: Matrix, sites: list[Site]) -> Fraction:
     return found / total
 
 
+def usual_distance(dag: Matrix, sites: list[Site]) -> Fraction:
+    """The smallest distance to a site that those of half of the weight do not exceed."""
+    found = sorted((distance(dag, [site]), site.weight) for site in sites)
+    total = sum(weight for _, weight in found)
+    return next(
+        usual for usual, _ in found if 2 * sum(w for far, w in found if far <= usual) >= total
+    )
+
+
 def marginal(dag: Matrix, nodes: list[int]) -> Matrix:
     """D7: u, v of some nodes are joined where the other ones do not separate them."""
     out = np.zeros((len(nodes), len(nodes)), dtype=bool)

@@ -19,10 +19,13 @@ import numpy as np
 from fedbn.arrays import Bools
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.distances import smhd
+from fedbn.graphs.distances import induced_smhd, smhd
 
 TIMES = 3
 """As far as the median input."""
+
+AWAY = Fraction(1, 6)
+"""Of the variables: so many pairs farther from the median input leads away."""
 
 ATTEMPTS = 3
 """Consensuses of a part of the inputs that are looked at."""
@@ -37,12 +40,34 @@ def far_among(distances: Sequence[int], weights: Sequence[int], n: int) -> Bools
     >>> far_among([1, 1, 1, 20], [1, 1, 1, 1], n=27).any()
     np.False_
     """
+    found: Bools = np.asarray(distances) > max(TIMES * _usual(distances, weights), n)
+    return found
+
+
+def _usual(distances: Sequence[int], weights: Sequence[int]) -> int:
     values, shares = np.asarray(distances), np.asarray(weights)
     order = np.argsort(values, kind="stable")
     reached = 2 * np.cumsum(shares[order]) >= shares.sum()
-    usual = int(values[order][np.argmax(reached)])
-    found: Bools = values > max(TIMES * usual, n)
-    return found
+    return int(values[order][np.argmax(reached)])
+
+
+def leads_away(inputs: MergedInputs, start: DAG, end: DAG) -> bool:
+    """Whether the median input is farther from `end` than from `start` by more than `AWAY` of the
+    variables, each input over those that it is about.
+
+    Where a few dense inputs led `start` away, no other site seems to judge a pair, and they alone
+    would choose `end`. They cannot do so against half of the inputs.
+
+    >>> from fedbn.fusion.inputs import merge_inputs
+    >>> chain, empty = DAG.from_edges("abc", ["ab", "bc"]), DAG.empty("abc")
+    >>> leads_away(merge_inputs([empty, empty, chain]), empty, chain)
+    True
+    """
+    before, after = (
+        _usual([induced_smhd(dag, own) for own in inputs.own_dags], inputs.weights)
+        for dag in (start, end)
+    )
+    return after - before > AWAY * len(inputs.names)
 
 
 def agreed_by_rest(

@@ -9,7 +9,8 @@ both, ties to "mean". Which path that was is `Consensus.pooling`.
 Where some inputs are far from that consensus (`fedbn.consensus.far_inputs`), the reading "best"
 then takes what the rest agrees on, by paths of the same poolings, once for all. Not where a path
 was cut short, θ is given, or inputs are about different variables. Of these the reading "best"
-takes what the judges of pairs prefer (`fedbn.consensus.threshold`).
+takes what the judges of pairs prefer (`fedbn.consensus.threshold`), unless that leads away from
+half of the inputs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, TypeVar
 
-from fedbn.consensus.far_inputs import agreed_by_rest
+from fedbn.consensus.far_inputs import agreed_by_rest, leads_away
 from fedbn.consensus.judged_vote import judged_vote_of
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling
@@ -95,7 +96,8 @@ def select_among(
             first = _nearer_vote(path, chosen, vote, max_treewidth) or chosen
             if not by_judges:
                 return path, first
-            return path, choose_by_judges(path, chosen, first, vote, max_treewidth)
+            judged = choose_by_judges(path, chosen, first, vote, max_treewidth)
+            return path, first if leads_away(path.inputs, first.dag, judged.dag) else judged
         agree = partial(_consensus_of_some, path, max_treewidth, end)
         dag = agreed_by_rest(path.inputs, chosen.dag, agree)
     except _CutShortError:
