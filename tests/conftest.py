@@ -123,5 +123,5 @@ def chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Open runs choose as runs under masks must: by the distance to all sites alone, although sites
     have different variables (docs/different-variables.md)."""
     once = partial(select_among, by_judges=False)
-    monkeypatch.setattr(fusions, "select_among", lambda *given: once(*given[:5]))
-    monkeypatch.setattr(fusing, "select_among", once)
+    for module in (fusions, fusing):
+        monkeypatch.setattr(module, "select_among", lambda *given: once(*given[:5]))

@@ -128,8 +128,8 @@ def is_judged_vote(path: DeletionPath, consensus: Consensus) -> bool:
 
 _ON_JUDGED_VOTE = (
     "the consensus is the edge vote without the edges that judges separate, or what the sites "
-    "elect that judge a pair: it is nearer to the judges of pairs than what the path gives (the "
-    "readings search and refusion keep to the path)"
+    "elect that judge a pair: it is nearer to the judges of pairs, or much nearer to all sites, "
+    "than what the path gives (the readings search and refusion keep to the path)"
 )
 
 

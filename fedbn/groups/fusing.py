@@ -34,6 +34,7 @@ class GroupFusion:
     max_treewidth: int | None = None
     variables: Variables = "same"
     min_judges: int = 1
+    by_judges: bool = True
 
     def __call__(self, structures: Sequence[SiteStructures]) -> DAG:
         """The consensus of some sites, over the variables of these, names sorted; it keeps what is
@@ -62,4 +63,5 @@ class GroupFusion:
             min_judges=self.min_judges,
             sites=[site for _, _, site in weighted],
         )
-        return select_among(paths, self.reading, self.theta, self.max_treewidth, end)[1].dag
+        width, judges = self.max_treewidth, self.by_judges
+        return select_among(paths, self.reading, self.theta, width, end, judges)[1].dag

@@ -102,6 +102,7 @@ def with_groups(
         max_treewidth=settings.max_treewidth,
         variables=cast(Variables, settings.variables),
         min_judges=settings.min_judges,
+        by_judges=settings.choose == "smhd",
     )
     grouping = grouping_of(outcome, settings.groups, fusion, given, resampled=resampled)
     return replace(outcome, grouping=grouping)

@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.pooling import poolings_of, select_among
 from fedbn.consensus.votes_of_judges import judged_pairs
 from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, FedbnWarning, StructureError
@@ -51,6 +53,7 @@ from simulations.studies.groups.populations import (
     tables_of,
 )
 from tests import naive_groups as naive
+from tests import naive_variables as twin
 from tests.groups.test_groups import sites_of, two_populations
 
 UNION = GroupFusion(variables="union")
@@ -377,3 +380,15 @@ def test_the_study_s_sites_lack_a_fifth(pattern: str) -> None:
     assert 0.15 < 1 - has.mean() < 0.25
     kinds = {"kinds": 3, "halves": 2}.get(pattern.split("-")[0], 0)
     assert not kinds or len(np.unique(has, axis=0)) == kinds
+
+
+def test_groups_choose_once_where_counts_choose() -> None:
+    sites = twin.random_sites(np.random.default_rng(1), 6, 5, 0.4, 0.6)
+    dags, _ = twin.given(sites, 6)
+    one = Fraction(1)
+    sent = [SiteStructures(f"site {k}", (dag,), (one,)) for k, dag in enumerate(dags)]
+    paths = mcbnc_paths(dags, poolings=poolings_of("best"), variables="union")
+    once, judged = (select_among(paths, by_judges=judges)[1].dag for judges in (False, True))
+    assert once != judged
+    assert replace(UNION, by_judges=False)(sent) == once
+    assert UNION(sent) == judged
