@@ -174,7 +174,7 @@ def table_requests(run: Experiment, kind: str) -> int:
     parameters. Of tables with numbers, to choose takes levels, sums of products and own scores, and
     a climb scores of what GES finds; parameters take levels, sums, sums of families and residuals.
 
-    >>>     >>> from fedbn.federation.settings import Experiment
+    >>> from fedbn.federation.settings import Experiment
     >>> climb = Experiment.of(choose="climb", count_rounds=3, parameters="federated")
     >>> [table_requests(climb, kind) for kind in ("categorical", "gaussian")]
     [5, 11]

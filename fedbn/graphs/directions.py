@@ -26,8 +26,8 @@ Edge = tuple[str, str]
 
 ARROWS = (
     "An arrow marked compelled has the same direction in every network that fits the data equally; "
-    "an arrow marked open could also be reversed; neither shows a cause unless you know that no "
-    "common cause is missing."
+    "an arrow marked open could also be reversed. A compelled arrow shows a cause only if no "
+    "common cause is missing; an open arrow never does."
 )
 """What an arrow means, and what it does not."""
 
