@@ -25,15 +25,15 @@ TIMES = 3
 """As far as the median input."""
 
 AWAY = Fraction(1, 6)
-"""Of the variables: so many pairs farther from the median input leads away."""
+"""What is farther from the median input by more pairs than so large a share of the variables leads
+away."""
 
 ATTEMPTS = 3
 """Consensuses of a part of the inputs that are looked at."""
 
 
 def far_among(distances: Sequence[int], weights: Sequence[int], n: int) -> Bools:
-    """Which SMHDs over `n` variables are far, each with its weight; the usual one is the smallest
-    that at least half of the weight does not exceed.
+    """Which SMHDs over `n` variables are far, each with its weight.
 
     >>> far_among([12, 12, 36, 37], [1, 1, 1, 1], n=27).tolist()
     [False, False, False, True]
@@ -45,6 +45,7 @@ def far_among(distances: Sequence[int], weights: Sequence[int], n: int) -> Bools
 
 
 def _usual(distances: Sequence[int], weights: Sequence[int]) -> int:
+    """The smallest distance that at least half of the weight does not exceed."""
     values, shares = np.asarray(distances), np.asarray(weights)
     order = np.argsort(values, kind="stable")
     reached = 2 * np.cumsum(shares[order]) >= shares.sum()
@@ -55,8 +56,8 @@ def leads_away(inputs: MergedInputs, start: DAG, end: DAG) -> bool:
     """Whether the median input is farther from `end` than from `start` by more than `AWAY` of the
     variables, each input over those that it is about.
 
-    Where a few dense inputs led `start` away, no other site seems to judge a pair, and they alone
-    would choose `end`. They cannot do so against half of the inputs.
+    A path that few inputs have led away ends with structures by which they alone seem to judge. In
+    a vote on each pair they are few.
 
     >>> from fedbn.fusion.inputs import merge_inputs
     >>> chain, empty = DAG.from_edges("abc", ["ab", "bc"]), DAG.empty("abc")

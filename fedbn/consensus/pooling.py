@@ -9,8 +9,8 @@ both, ties to "mean". Which path that was is `Consensus.pooling`.
 Where some inputs are far from that consensus (`fedbn.consensus.far_inputs`), the reading "best"
 then takes what the rest agrees on, by paths of the same poolings, once for all. Not where a path
 was cut short, θ is given, or inputs are about different variables. Of these the reading "best"
-takes what the judges of pairs prefer (`fedbn.consensus.threshold`), unless that leads away from
-half of the inputs.
+takes what the judges of pairs prefer (`fedbn.consensus.threshold`), or the judged vote where that
+leads away from half of the inputs.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ def select_among(
             if not by_judges:
                 return path, first
             judged = choose_by_judges(path, chosen, first, vote, max_treewidth)
-            return path, first if leads_away(path.inputs, first.dag, judged.dag) else judged
+            if _fits(vote, max_treewidth) and leads_away(path.inputs, vote, judged.dag):
+                found = consensus_beside_path(chosen, vote, path, "vote")
+                return path, replace(found, led_away=True)
+            return path, judged
         agree = partial(_consensus_of_some, path, max_treewidth, end)
         dag = agreed_by_rest(path.inputs, chosen.dag, agree)
     except _CutShortError:
@@ -134,10 +137,14 @@ def _nearer_vote(
     A little nearer says nothing: the distance counts edges of inputs that lack what separates their
     ends. So much nearer says that the path has lost edges on its way down from a dense G+.
     """
-    if max_treewidth is not None and dag_treewidth(vote) > max_treewidth:
+    if not _fits(vote, max_treewidth):
         return None
     found = consensus_beside_path(chosen, vote, path, "vote")
     return found if found.mean_smhd < NEARER * chosen.mean_smhd else None
+
+
+def _fits(dag: DAG, max_treewidth: int | None) -> bool:
+    return max_treewidth is None or dag_treewidth(dag) <= max_treewidth
 
 
 class _CutShortError(Exception):

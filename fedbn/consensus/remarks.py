@@ -50,7 +50,7 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
     if consensus.rest_cut_short:
         said.append(_rest_cut_short(path))
     if is_judged_vote(path, consensus):
-        said.append(_ON_JUDGED_VOTE)
+        said.append(_ON_LED_AWAY if consensus.led_away else _ON_JUDGED_VOTE)
     if isinstance(path, McbncPath):
         said += _on_divided(path.inputs)
     if isinstance(path, McbncPath) and path.quorum > 1:
@@ -130,6 +130,13 @@ _ON_JUDGED_VOTE = (
     "the consensus is the edge vote without the edges that judges separate, or what the sites "
     "elect that judge a pair: it is nearer to the judges of pairs, or much nearer to all sites, "
     "than what the path gives (the readings search and refusion keep to the path)"
+)
+
+
+_ON_LED_AWAY = (
+    "what the judges of pairs prefer is far from half of the sites, so the consensus is the edge "
+    "vote without the edges that judges separate: a few structures may be false and have led the "
+    "path away"
 )
 
 

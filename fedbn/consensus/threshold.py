@@ -136,6 +136,8 @@ class Consensus:
     rest_cut_short : whether a limit of time or memory was met before it was known what the rest
         agrees on by itself, where some inputs are far, or what judges leave of the edge vote, where
         inputs have different variables; then the consensus is on the path, and not complete.
+    led_away : whether what judges of pairs prefer would be far from half of the inputs
+        (`fedbn.consensus.far_inputs.leads_away`); then the consensus is the judged vote.
     """
 
     dag: DAG
@@ -150,6 +152,7 @@ class Consensus:
     states: tuple[PathState, ...]
     complete: bool
     rest_cut_short: bool = False
+    led_away: bool = False
 
 
 def select_consensus(

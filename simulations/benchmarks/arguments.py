@@ -29,6 +29,17 @@ def counts(text: str) -> list[int]:
     return [count(part) for part in text.split(",")]
 
 
+def share(text: str) -> float:
+    """A number from 0 to below 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to below 1, not {text!r}")
+    return value
+
+
 def _at_least(minimum: int, text: str) -> int:
     if not text.strip().isdecimal() or int(text) < minimum:
         raise argparse.ArgumentTypeError(

@@ -17,6 +17,9 @@ honest and the limits of the server, and collude: all send the same, except for 
                  and `order`, and near the honest consensus; hostile sites are then part of --sites.
                  With --sums the consensus is that of secure sums, which see no site to be far
 
+With --lacking each honest site learns without so large a share of the variables, at random, and the
+hostile sites have all of them; a search then begins at the empty structure, too.
+
 Everything goes through `server_round` with its default settings. Drift is the SMHD from the honest
 consensus; seconds are CPU, the least of three runs; ratio is that to the honest fusion.
 """
@@ -48,8 +51,8 @@ from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.distances import smhd
-from simulations.benchmarks.arguments import count, counts, parser_of, seed
+from fedbn.graphs.distances import induced_smhd, smhd
+from simulations.benchmarks.arguments import count, counts, parser_of, seed, share
 from simulations.benchmarks.attack_search import search_attack
 from simulations.benchmarks.consensus.inputs import learn
 
@@ -166,10 +169,15 @@ def fuse(replies: Sequence[ClientReply]) -> tuple[FederationResult, float]:
 
 def fuse_once(replies: Sequence[ClientReply]) -> FederationResult:
     """The round with the default settings."""
-    names = replies[0].dags[0].names
+    sets = [reply.dags[0].names for reply in replies]
+    names = sorted(set().union(*sets))
     schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
-    state = server_round(ServerState(schema, len(replies)), replies, [], ConsensusSettings())
-    return state.fused
+    settings = ConsensusSettings(variables="union" if _lack_some(sets) else "same")
+    return server_round(ServerState(schema, len(replies)), replies, [], settings).fused
+
+
+def _lack_some(sets: Sequence[tuple[str, ...]]) -> bool:
+    return len(set(sets)) > 1
 
 
 def attack(
@@ -179,7 +187,7 @@ def attack(
     honest = [ClientReply(f"honest {i:02}", (dag,), (1.0,), "ok") for i, dag in enumerate(dags)]
     before, honest_seconds = fuse(honest)
     consensus = before.consensus.dag
-    edges = _edges_at_the_door(dags)
+    edges = _edges_at_the_door(dags, consensus.n)
     for name in attacks:
         make, weight = ATTACKS[name]
         rng = np.random.default_rng(seed)
@@ -221,7 +229,7 @@ def search_structure(
     honest = [ClientReply(f"honest {i:02}", (dag,), (1.0,), "ok") for i, dag in enumerate(dags)]
     _, honest_seconds = fuse(honest)
     consensus, rng = consensus_of(honest, sums=sums), np.random.default_rng([seed, hostile])
-    target = Target(consensus, _edges_at_the_door(dags), rng)
+    target = Target(consensus, _edges_at_the_door(dags, consensus.n), rng)
 
     def with_hostile(dag: DAG) -> list[ClientReply]:
         sent = [ClientReply(f"site {i}", (dag,), (1.0,), "ok") for i in range(hostile)]
@@ -231,7 +239,9 @@ def search_structure(
         return consensus_of(with_hostile(dag), sums=sums)
 
     starts = [consensus, *wrong_edges(target), *adversarial_order(target)]
-    usual = statistics.median_low(smhd(consensus, dag) for dag in dags)
+    if _lack_some([dag.names for dag in dags]):
+        starts.append(DAG.empty(consensus.names))
+    usual = statistics.median_low(induced_smhd(consensus, dag) for dag in dags)
     found = max(
         (
             search_attack(
@@ -270,15 +280,17 @@ def _is_warned(result: FederationResult) -> bool:
     return bool(said) or bool(result.refused)
 
 
-def _edges_at_the_door(dags: Sequence[DAG]) -> int:
+def _edges_at_the_door(dags: Sequence[DAG], n: int) -> int:
     ratio = ConsensusSettings().max_edges_ratio
     assert ratio is not None
-    return int(max(ratio * min(dag.n_edges for dag in dags), PAIRS_PER_VARIABLE * dags[0].n))
+    return int(max(ratio * min(dag.n_edges for dag in dags), PAIRS_PER_VARIABLE * n))
 
 
-def honest_structures(network: str, sites: int, rows: int, seed: int) -> list[DAG]:
-    """What GES learns at so many sites, names sorted."""
-    dags = learn(network, None, sites, rows, seed).dags
+def honest_structures(
+    network: str, sites: int, rows: int, seed: int, lacking: float = 0.0
+) -> list[DAG]:
+    """What GES learns at sites that lack so large a share of the variables, names sorted."""
+    dags = learn(network, None, sites, rows, seed, lacking).dags
     return [dag.reorder(sorted(dag.names)) for dag in dags]
 
 
@@ -293,10 +305,14 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--attacks", nargs="+", choices=sorted(ATTACKS), default=list(ATTACKS))
     add("--search", type=count, help="tries of a search for the worst structure, instead")
     add("--sums", action="store_true", help="search against secure sums")
+    add("--lacking", type=share, default=0.0, help="of the variables, at honest sites (0)")
     add("--rows", type=count, default=5000, help="rows of every honest site (5000)")
     add("--seed", type=seed, default=1, help="of everything random (1)")
     add("--out", type=Path, help="CSV file for the table, too")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.sums and options.lacking:
+        parser.error("--sums goes with whole tables only")
+    return options
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -312,7 +328,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     columns = [column.name for column in fields(Row)]
     print("\t".join(columns))
     for network in options.networks.split(","):
-        dags = honest_structures(network, max(h for h, _ in cases), options.rows, options.seed)
+        most = max(honest for honest, _ in cases)
+        dags = honest_structures(network, most, options.rows, options.seed, options.lacking)
         for honest, hostile in cases:
             rows: Iterable[Row]
             if options.search:

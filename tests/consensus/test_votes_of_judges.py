@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fedbn.consensus.judged_vote import judged_vote_of
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import NEARER, prefer, select_among
+from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import choose_by_judges, path_states, select_consensus
 from fedbn.consensus.votes import votes_of
 from fedbn.consensus.votes_of_judges import votes_of_judges
@@ -114,8 +115,9 @@ def test_judges_prefer_the_nearest_of_all(seed: int) -> None:
     beside = min(map(near, [vote, *elected]))
     first, away = select_among(paths, by_judges=False)[1], Fraction(n, 6)
     judged = choose_by_judges(path, prefer(paths, select_consensus)[1], first, vote)
-    farther, usual = (twin.usual_distance(d.adjacency, sites) for d in (judged.dag, first.dag))
-    assert chosen.dag == (first if farther - usual > away else judged).dag
+    farther, usual = (twin.usual_distance(d.adjacency, sites) for d in (judged.dag, vote))
+    assert chosen.led_away == (farther - usual > away)
+    assert chosen.dag == (vote if chosen.led_away else judged.dag)
     chosen = judged
     assert near(chosen.dag) == min(on_path, beside)
     assert (chosen.reading == "vote") == (beside < on_path)
@@ -124,8 +126,8 @@ def test_judges_prefer_the_nearest_of_all(seed: int) -> None:
 
 
 def test_dense_sites_that_lead_away_do_not_judge_alone() -> None:
-    """Three of ten sites join everything: by what they led to nobody else judges, and half of the
-    sites would be far from what they choose then."""
+    """Three of ten sites join everything: by what they led to nobody else judges. What they choose
+    is far from half of the sites, and the judged vote is the consensus."""
     rng = np.random.default_rng(1)
     names = twin.names_of(12)
     true = DAG(names, twin.random_dag(12, 0.15, rng))
@@ -133,12 +135,12 @@ def test_dense_sites_that_lead_away_do_not_judge_alone() -> None:
     own = [true.restrict([v for v in names if rng.random() < 0.8]) for _ in range(7)]
     paths = mcbnc_paths([*dense, *own], variables="union")
     path, chosen = select_among(paths)
-    _, first = select_among(paths, by_judges=False)
-    assert chosen.dag == first.dag
     vote = judged_vote_of(path.inputs)
-    assert vote is not None
+    assert (chosen.dag, chosen.reading) == (vote, "vote")
+    assert any("far from half of the sites" in said for said in remarks(path, chosen))
+    _, first = select_among(paths, by_judges=False)
     judged = choose_by_judges(path, prefer(paths, select_consensus)[1], first, vote)
-    assert judged.dag.n_edges > first.dag.n_edges
+    assert judged.dag.n_edges > 2 * vote.n_edges > 2 * true.n_edges
 
 
 @given(seed=st.integers(0, 100_000))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from fedbn.consensus.mcbnc import mcbnc_paths
-from fedbn.consensus.pooling import prefer
+from fedbn.consensus.pooling import poolings_of, prefer, select_among
 from fedbn.consensus.threshold import select_consensus
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.state import ClientReply
@@ -20,6 +21,7 @@ from simulations.benchmarks.attacks import (
     Target,
     attack,
     consensus_of,
+    honest_structures,
     main,
     search_structure,
     under_order,
@@ -63,6 +65,18 @@ def test_the_table_is_printed_and_written(tmp_path, capsys) -> None:
     printed = capsys.readouterr().out.splitlines()
     assert [line.split("\t")[3] for line in printed] == ["attack", "order", "densest"]
     assert len(file.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_honest_sites_may_lack_variables() -> None:
+    honest = honest_structures("child", 7, 300, 1, lacking=0.2)
+    sets = [set(dag.names) for dag in honest]
+    assert len(set().union(*sets)) == 20 > max(map(len, sets))
+    row = search_structure("child", honest, 3, 16, 1)
+    _, alone = select_among(mcbnc_paths(honest, poolings=poolings_of("best"), variables="union"))
+    assert row.drift > 0
+    assert row.honest_edges == alone.dag.n_edges
+    with pytest.raises(SystemExit):
+        main(["--lacking", "0.2", "--sums"])
 
 
 def test_a_search_keeps_to_the_door_and_finds_what_moves_most() -> None:

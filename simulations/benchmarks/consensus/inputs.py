@@ -66,13 +66,20 @@ def around_network(
     return Inputs(label, [perturb(base, changes, rng=rng) for _ in range(r)], base)
 
 
-def learn(name: str, folder: Path | None, r: int, rows: int, seed: int) -> Inputs:
-    """r DAGs that GES (BDeu, random ties) learns, each from its own sample of a network."""
+def learn(
+    name: str, folder: Path | None, r: int, rows: int, seed: int, lacking: float = 0.0
+) -> Inputs:
+    """r DAGs that GES (BDeu, random ties) learns, each from its own sample of a network, without so
+    large a share of the variables, at random."""
     network = load_network(name, folder)
     dags = []
     for k in range(r):
         rng = np.random.default_rng([seed, k])
-        dags.append(ges(make_score("bdeu", network.sample(rows, rng)), SearchRules(rng=rng)).dag)
+        table = network.sample(rows, rng)
+        if lacking:
+            kept = rng.random(len(table.names)) >= lacking
+            table = table.select([v for v, there in zip(table.names, kept, strict=True) if there])
+        dags.append(ges(make_score("bdeu", table), SearchRules(rng=rng)).dag)
     label = f"{name}, GES of {rows} rows, seed {seed}"
     return Inputs(label, dags, network.dag)
 
